@@ -40,7 +40,7 @@ SystemFormat: TypeAlias = Literal[
 NetFormat: TypeAlias = Literal[
     "lsn", "hsn", "mcc", "msn", "greatspn", "net", "ndr", "pnml", "tapn", "pipe"
 ]
-GraphFormat: TypeAlias = Literal["aut", "prism", "nusmv", "dot", "graphml", "json", "svg"]
+GraphFormat: TypeAlias = Literal["aut", "prism", "drn", "nusmv", "dot", "graphml", "json", "svg"]
 
 
 @dataclass(frozen=True)
@@ -316,6 +316,15 @@ FORMATS: tuple[Format, ...] = (
         options=("labels", "predicates", "chain"),
         help="three files: configurations as variables, labels, and choices as actions of a "
         "decision process; with `chain=True` a Markov chain of uniform choices",
+    ),
+    Format(
+        "drn",
+        "Storm DRN",
+        "graph",
+        (".drn",),
+        writer=_later("snpjax.check.exports.drn:drn_files"),
+        options=("labels", "predicates", "chain"),
+        help="Storm's direct encoding, with the states, labels and actions of PRISM explicit",
     ),
     Format(
         "nusmv",

@@ -21,6 +21,7 @@ from tests.support.graph_readers import (
     Smv,
     read_aut,
     read_dot,
+    read_drn,
     read_graphml,
     read_json,
     read_prism,
@@ -33,6 +34,7 @@ CHUNKS = (64,)
 READERS = {
     "aut": read_aut,
     "prism": read_prism,
+    "drn": read_drn,
     "dot": read_dot,
     "graphml": read_graphml,
     "json": read_json,
@@ -107,8 +109,12 @@ def assert_all_formats(graph, **options):
 
 def assert_same_chain(graph, path):
     """Uniform choices, added up by source and target."""
-    write_graph(graph, path, chain=True)
-    read = read_prism(path)
+    for suffix, reader in ((".tra", read_prism), (".drn", read_drn)):
+        write_graph(graph, path.with_suffix(suffix), chain=True)
+        _assert_same_chain(graph, reader(path.with_suffix(suffix)))
+
+
+def _assert_same_chain(graph, read):
     counts = Counter(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
     wanted = {
         edge: Fraction(count, int(np.diff(graph.first_edge)[edge[0]]))

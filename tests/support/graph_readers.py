@@ -103,6 +103,49 @@ def read_prism(path: Path) -> ReadGraph:
     )
 
 
+# ---- Storm ----
+
+
+def read_drn(path: Path) -> ReadGraph:
+    """Storm's DRN: a header, then states with their labels, actions and targets."""
+    head, _, body = path.read_bytes().decode("ascii").partition("@model\n")
+    match = re.fullmatch(
+        r"@type: (MDP|DTMC)\n@parameters\n\n@reward_models\n\n"
+        r"@nr_states\n(\d+)\n@nr_choices\n(\d+)\n",
+        head,
+    )
+    assert match, head
+    is_chain, num_states, num_choices = match[1] == "DTMC", int(match[2]), int(match[3])
+    labels: list[set[str]] = []
+    actions: list[tuple[int, str]] = []
+    edges: list[tuple[int, str, int]] = []
+    for line in body.splitlines():
+        words = line.split()
+        if line.startswith("state "):
+            assert int(words[1]) == len(labels)
+            labels.append(set(words[2:]))
+        elif line.startswith("\taction "):
+            actions.append((len(labels) - 1, words[1]))
+        else:
+            assert line.startswith("\t\t") and words[1] == ":"
+            source, action = actions[-1]
+            assert source == len(labels) - 1 and (is_chain or float(words[2]) == 1)
+            if labels[source] & {"halting", "unexpanded"}:
+                assert int(words[0]) == source and float(words[2]) == 1
+            else:
+                edges.append((source, words[2] if is_chain else action, int(words[0])))
+    assert len(labels) == num_states and len(actions) == num_choices
+    of = {name: {s for s, own in enumerate(labels) if name in own} for name in set().union(*labels)}
+    return ReadGraph(
+        num_states,
+        edges,
+        min(of["init"]),
+        of.get("halting", set()),
+        of.get("unexpanded", set()),
+        extra={"labels": {"deadlock": set(), **of}},
+    )
+
+
 def _prism_states(path: Path) -> tuple[list[str], list[tuple[int, ...]]]:
     head, *rest = path.read_text().splitlines()
     variables = head.removeprefix("(").removesuffix(")").split(",")
