@@ -20,6 +20,7 @@ from .options import (
     Strict,
     advised,
     checkpoint_in,
+    flag,
     grouped,
     layout_named,
     number,
@@ -74,6 +75,9 @@ def explore(
         str,
         value("--labels", "WHAT", "The labels of the edges of OUT: rules or emissions of outputs."),
     ] = "rules",
+    unbounded: Annotated[
+        bool, flag("--unbounded", "Counts of an .smv file OUT are integers without bounds.")
+    ] = False,
     nets: NetOptions,
     kept: MemoryOptions,
     checkpoint: CheckpointFolder = None,
@@ -105,6 +109,8 @@ def explore(
             message = f"{error}".replace(", or give format=", "")
             raise typer.BadParameter(message, param_hint="--output") from None
         check_folder(target)
+    if unbounded and not any(target.suffix.lower() == ".smv" for target in output or []):
+        raise typer.BadParameter("it needs an .smv file OUT", param_hint="--unbounded")
     forced = None if layout == "auto" else layout
     system = search.read(file, nets, strict=strict, numbers=numbers, layout=forced)
     options = stored_in(system, stored, search.neurons, search.synapses)
@@ -129,7 +135,9 @@ def explore(
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     description = describe(graph, numbers)
     targets = output if output and is_first() else []
-    written = [f"{path}" for target in targets for path in _written(graph, target, shown)]
+    written = [
+        f"{path}" for target in targets for path in _written(graph, target, shown, unbounded)
+    ]
     if as_json:
         model = model_json(model_of(graph.system), f"{file}")
         print_json({**model, **description, "written": written})
@@ -171,13 +179,19 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
     }
 
 
-def _written(graph: "Graph", target: Path, labels: "EdgeLabels") -> tuple[Path, ...]:
+def _written(
+    graph: "Graph", target: Path, labels: "EdgeLabels", unbounded: bool
+) -> tuple[Path, ...]:
     from ..io import write_graph
 
     format = format_to_write(target, "graph")
     with writing(target):
         return write_graph(
-            graph, target, format=format, labels=labels if "labels" in format.options else None
+            graph,
+            target,
+            format=format,
+            labels=labels if "labels" in format.options else None,
+            bounds="unbounded" if unbounded and "bounds" in format.options else None,
         )
 
 

@@ -454,3 +454,30 @@ def test_deadlocks_of_a_system_are_where_spikes_are_left(tmp_path):
     write_graph(graph, tmp_path / "graph.tra")
     labels = read_prism(tmp_path / "graph.tra").extra["labels"]
     assert labels["deadlock"] == {stuck} and labels["halting"] == set(graph.halting().tolist())
+
+
+def test_nusmv_without_bounds(tmp_path):
+    """As with bounds that are never reached, but for the variable that tells an overflow."""
+    for system, saturate in ((parting(), {}), (naturals(), {"c": 4})):
+        bounded, unbounded = (
+            Smv(to_nusmv(system, bounds=bounds, saturate=saturate)) for bounds in (90, "unbounded")
+        )
+        at = list(bounded.ranges).index("overflow")
+        assert [*unbounded.ranges] == [name for name in bounded.ranges if name != "overflow"]
+
+        def without(state, at=at):
+            return (*state[:at], *state[at + 1 :])
+
+        states, transitions = bounded.explore()
+        assert unbounded.explore()[0] == [without(state) for state in states]
+        assert len(unbounded.explore()[1]) == len(transitions)
+    graph = explore(growing(), chunks=CHUNKS, max_configurations=10)
+    (path,) = write_graph(graph, tmp_path / "model.smv", bounds="unbounded")
+    assert "spikes_p : integer;" in path.read_text()
+    model = Smv(path.read_text())
+    state = model.initial()
+    for _ in range(70):
+        ((_, state),) = model.steps(state)
+    assert max(state) > 2**32  # nothing overflows
+    with pytest.raises(ValueError, match="no option `bounds`"):
+        write_graph(graph, tmp_path / "model.aut", bounds="unbounded")

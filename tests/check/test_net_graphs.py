@@ -156,6 +156,27 @@ def test_what_is_read_off(graph):
         snp.equivalent(graph, graph)
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_nusmv_of_a_net_without_bounds(rule):
+    """As with bounds that are never reached, but for the variable that tells an overflow."""
+    made = {
+        bounds: Smv(net_to_nusmv(race(), bounds=bounds, rule=RULES[rule]))
+        for bounds in (50, "unbounded")
+    }
+    assert [*made["unbounded"].ranges, "overflow"] == [*made[50].ranges]
+    states, transitions = made[50].explore()
+    own = made["unbounded"].explore()
+    assert own[0] == [state[:-1] for state in states] and len(own[1]) == len(transitions)
+
+
+def test_an_unbounded_model_by_the_command(tmp_path):
+    (tmp_path / "add.lsn").write_text(ADD)
+    succeed("explore", tmp_path / "add.lsn", "-o", tmp_path / "add.smv", "--unbounded")
+    assert " : integer;" in (tmp_path / "add.smv").read_text()
+    wrong = invoke("explore", tmp_path / "add.lsn", "--unbounded")
+    assert wrong.exit_code == 2 and "--unbounded: it needs an .smv file OUT" in wrong.stderr
+
+
 # ---- commands ----
 
 

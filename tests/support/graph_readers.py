@@ -258,6 +258,7 @@ section: "VAR" declaration* -> var
 declaration: NAME ":" type ";"
 type: NUMBER ".." NUMBER -> range
     | "boolean" -> boolean
+    | "integer" -> integer
 assignment: "init" "(" NAME ")" ":=" expression ";" -> init
     | "next" "(" NAME ")" ":=" expression ";" -> next
 ?expression: either
@@ -358,6 +359,9 @@ class _ToPython(Transformer):
         low, high = map(int, x)
         assert low < high, "NuSMV wants two values or more"
         return range(low, high + 1)
+
+    def integer(self, x):
+        return range(-(2**62), 2**62)
 
     def boolean(self, x):
         return (False, True)
