@@ -181,7 +181,6 @@ class Driver:
             return
         devices = 1 if place is None else place.shares
         most = most_in_tile(machine, start) if tiled else None
-        has_paths = paths_of(machine, start) != ()
         while first < paths:
             num = paths - first if most is None else min(devices * most, paths - first)
             if standing is not None:
@@ -189,7 +188,7 @@ class Driver:
                 num, standing = standing.paths, None
             share = self._share(num, paths, most)
             own = start
-            if has_paths and num < paths:
+            if num < paths and paths_of(machine, start) != ():
                 own = jax.tree.map(lambda x, at=first, n=num: x[..., at : at + n], start)
             yield own, first, num, share
             first += num
@@ -210,12 +209,12 @@ class Driver:
         num = paths if most is None else min(devices * most, paths)
         return self._share(num, paths, most), num
 
-    def sizes(self, state_bytes: int) -> tuple[int, int]:
-        """Steps per iteration of the loop, and the most rows of history of a call, by the bytes of
-        the states on a device."""
+    def sizes(self, state: PyTree, devices: int) -> tuple[int, int]:
+        """Steps per iteration of the loop, and the most rows of history of a call, for a state that
+        is spread over devices."""
         grows = self.grow and follows(self.machine, Growable)
         # A step that may grow is long, and each copy of it takes seconds to compile.
-        unroll = self.unroll or (1 if grows else _unroll(state_bytes))
+        unroll = self.unroll or (1 if grows else _unroll(state, devices))
         rows = min(bucket(self.max_steps, at_least=64), _MAX_CHUNK_ROWS)
         return unroll, rows if self.save.keeps_history else 1
 
@@ -276,7 +275,7 @@ class Driver:
     ) -> None:
         """Advance a tile to its end, chunk by chunk, moving histories to the host after each."""
         devices = len(tile.made)
-        unroll, rows = self.sizes(nbytes_of(tile.state) // devices)
+        unroll, rows = self.sizes(tile.state, devices)
         steps = _FIRST_CALL_STEPS
         if follows(self.machine, Leaping):
             steps = max(steps, _FIRST_LEAP_STEPS // (tile.paths or 1))
@@ -284,7 +283,7 @@ class Driver:
         while True:
             if tile.may_settle and seconds_left > _SETTLING_SECONDS and tile.settle():
                 steps = _FIRST_CALL_STEPS
-                unroll = self.unroll or _unroll(nbytes_of(tile.state) // devices)
+                unroll = self.unroll or _unroll(tile.state, devices)
             if tile.may_settle:
                 steps = min(steps, max(tile.now, _FIRST_SETTLING_STEPS))
             takes_long = tile.may_settle and nbytes_of(tile.state) > _MOST_EVALUATED
@@ -299,7 +298,7 @@ class Driver:
             is_first = tile.enlarge()
             if is_first:
                 continue
-            if not np.any(tile.goes_on):
+            if not any(tile.goes_on):
                 return
             steps = int(min(1e9, max(1, steps * _SECONDS_PER_CALL / elapsed)))
             at_boundary(tile)
@@ -329,8 +328,9 @@ def _padded_paths(paths: int) -> int:
     return paths if paths < _LEAST_PATHS else -(-paths // step) * step
 
 
-def _unroll(size: int) -> int:
-    """Steps per loop iteration, unless they are given, for states of that many bytes."""
+def _unroll(state: PyTree, devices: int) -> int:
+    """Steps per loop iteration, unless they are given."""
     if jax.default_backend() == "cpu":
         return 1
+    size = nbytes_of(state) // devices
     return next((steps for limit, steps in _UNROLL if size <= limit), 1)

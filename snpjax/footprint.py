@@ -119,7 +119,7 @@ def first_call(driver: Driver, start: PyTree, paths: int | None, *, tiled: bool)
         number = jax.ShapeDtypeStruct((), np.uint32)
         state, path, steps = spread.jitted.eval_shape(machine, state, number, paths=share)
         own = jax.ShapeDtypeStruct((1,), np.int32)
-    unroll, rows = driver.sizes(nbytes_of(state))
+    unroll, rows = driver.sizes(state, 1)
     traced = advance.jitted.trace(
         machine,
         choice,

@@ -6,7 +6,7 @@ import inspect
 import operator
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar, Unpack
@@ -170,15 +170,22 @@ def taken(
     """
     if not options:
         return options
-    known = [name for name in inspect.signature(method).parameters if name not in _OWN]
+    known = _options_of(type(model), method.__name__)
     for name in options:
         if name not in known:
             raise TypeError(_unknown(name, call, type(model).__name__, known))
     return options
 
 
+@cache
+def _options_of(model: type, method: str) -> tuple[str, ...]:
+    return tuple(
+        name for name in inspect.signature(getattr(model, method)).parameters if name not in _OWN
+    )
+
+
 #: Arguments that `run` passes to `Model.lower` itself, and `explore` to `Explorable.enumerable`.
-_OWN = ("numbered", "paths", "saturate", "clock", "at_least")
+_OWN = ("self", "numbered", "paths", "saturate", "clock", "at_least")
 
 #: What people call an argument that has another name here.
 _MEANT = {
@@ -192,7 +199,7 @@ _MEANT = {
 }
 
 
-def _unknown(name: str, call: str, kind: str, known: list[str]) -> str:
+def _unknown(name: str, call: str, kind: str, known: Sequence[str]) -> str:
     elsewhere = name in LoweringOptions.__annotations__
     found = f"`{call}` of a {kind} takes no `{name}`."
     if name in _MEANT:

@@ -1,7 +1,9 @@
 """Paths that advance together: on the devices, chunk by chunk, and what the host has of them."""
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -111,7 +113,11 @@ class Shard:
 
     @property
     def ended(self) -> EndedPaths:
-        return EndedPaths(self.initial, *jax.tree.map(lambda x: own_paths(x, self.paths), self.now))
+        assert self.now is not None
+        now = self.now
+        if self.paths is not None:
+            now = jax.tree.map(lambda x: own_paths(x, self.paths), now)
+        return EndedPaths(self.initial, *now)
 
 
 class Tile:
@@ -166,7 +172,7 @@ class Tile:
         self.may_settle = (
             driver.settled is not None and paths is None and follows(machine, Growable)
         )
-        self.made, self.goes_on = np.zeros(devices, np.int32), np.ones(devices, bool)
+        self.made, self.goes_on = [0] * devices, [True] * devices
         # A single path is run by all shares alike.
         self._numbers = [0] if place is None or share is None else place.numbers(machine)
         self._reported = 1 if share is None else devices
@@ -185,7 +191,7 @@ class Tile:
 
     def _continue(self, standing: Standing) -> None:
         """Be where the paths are. Their states are there already."""
-        self.made[:] = standing.made
+        self.made = [standing.made] * len(self.made)
         if self.steps is not None:
             steps = np.zeros(self.steps.shape, np.int32)
             steps[: self.paths] = standing.steps
@@ -203,7 +209,7 @@ class Tile:
     @property
     def now(self) -> int:
         """The steps made by the device that made most."""
-        return int(self.made.max())
+        return max(self.made)
 
     @property
     def save(self) -> Save:
@@ -213,7 +219,7 @@ class Tile:
     @property
     def is_even(self) -> bool:
         """Whether the paths that go on have all made as many steps."""
-        return len(set(self.made[self.goes_on].tolist())) == 1
+        return len({*compress(self.made, self.goes_on)}) == 1
 
     def advance(self, steps: int, *, rows: int, unroll: int, compiled: bool) -> None:
         """Make so many steps, or fewer where paths end or their history has more than `rows`."""
@@ -222,14 +228,14 @@ class Tile:
         if place is not None:
             call = partial(advance_on_devices, place=place)
         # Those behind catch up first. A device whose paths have ended makes no steps.
-        least = int(self.made[self.goes_on].min())
-        limit = np.maximum(self.made, min(least + steps, driver.max_steps))
-        limit = np.where(self.goes_on, limit, self.made)
+        most = min(min(compress(self.made, self.goes_on)) + steps, driver.max_steps)
+        each = zip(self.made, self.goes_on, strict=True)
+        limits = [(made, max(made, most) if goes_on else made) for made, goes_on in each]
         self.state, self.steps, parcel = call(
             self.machine,
             driver.choice,
             self.state,
-            np.stack([self.made, limit], axis=1).astype(np.int32).ravel(),  # of each device
+            np.asarray(limits, np.int32).ravel(),
             self.steps,
             self._path,
             self.counts,
@@ -242,25 +248,28 @@ class Tile:
         parcels = [[parcel]] if place is None else place.stacks(self.machine, parcel)
         for shard, parts in zip(self.shards, parcels[: len(self.shards)], strict=True):
             shard.take(opened(self.machine, parts), self.presents)
-        reports = np.asarray([(one.made, one.is_live, one.is_stuck) for one in self.shards])
+        reports = [(one.made, one.is_live, one.is_stuck) for one in self.shards]
         if place is not None:
-            reports = from_all(reports, self._numbers, self._reported)
-            reports = np.broadcast_to(reports, (len(self.made), reports.shape[1]))
-        self.made, is_live, is_stuck = reports.T
-        goes_on = self.goes_on & (self.made < driver.max_steps)
-        self.goes_on = goes_on & (is_live != 0)
-        self._is_stuck = goes_on & (is_stuck != 0)
+            found = from_all(np.asarray(reports), self._numbers, self._reported).tolist()
+            reports = found * (len(self.made) // len(found))  # one of all where they are alike
+        self.made = [made for made, *_ in reports]
+        goes_on = [
+            it and made < driver.max_steps for it, made in zip(self.goes_on, self.made, strict=True)
+        ]
+        each = [*zip(goes_on, reports, strict=True)]
+        self.goes_on = [bool(it and is_live) for it, (_, is_live, _) in each]
+        self._is_stuck = [bool(it and is_stuck) for it, (_, _, is_stuck) in each]
 
     def enlarge(self) -> bool:
         """Give paths that are stuck more room, if that is what they lack."""
         machine = self.machine
-        if not (self.grows and np.any(self._is_stuck)):
+        if not (self.grows and any(self._is_stuck)):
             return False
         assert follows(machine, Growable)
         if not np.any(own_paths(fetched(machine.is_full(self.state)), self.paths)):
             return False
         self.machine, self.state = machine.grown(self.state)
-        self.goes_on |= self._is_stuck
+        self.goes_on = [*map(operator.or_, self.goes_on, self._is_stuck)]
         return True
 
     def settle(self) -> bool:
@@ -291,19 +300,18 @@ class Tile:
                 longest = int(ended.steps.max(initial=0))
                 shard.history.extend(ended.state, longest, shard.made, self.now)
                 shard.made = self.now
-        self.made = np.full_like(self.made, self.now)
+        self.made = [self.now] * len(self.made)
 
 
 def initial_states(machine: AnyMachine, start: PyTree, at: int, paths: int | None) -> PyTree:
     """The states in which some paths begin, from number `at` on, on the host."""
-    has_paths = paths_of(machine, start) != ()
-    start = kept(machine, start)
-    start = whole(start) if follows(machine, Partitioned) else fetched(start)
+    own = kept(machine, start)
+    own = whole(own) if follows(machine, Partitioned) else fetched(own)
     if paths is None:
-        return start
-    if has_paths:
-        return jax.tree.map(lambda x: x[..., at : at + paths], start)
-    return jax.tree.map(lambda x: np.broadcast_to(x[..., None], (*x.shape, paths)), start)
+        return own
+    if paths_of(machine, start) != ():
+        return jax.tree.map(lambda x: x[..., at : at + paths], own)
+    return jax.tree.map(lambda x: np.broadcast_to(x[..., None], (*x.shape, paths)), own)
 
 
 def kept(machine: AnyMachine, state: PyTree) -> PyTree:

@@ -177,7 +177,7 @@ class AbstractCheckedRun(AbstractSavedRun):
     def failure(self) -> str | None:
         """The first failure in words, or `None`."""
         failed = np.flatnonzero(has_failed(self.result))
-        return self.shortage or (self._failure(failed) if len(failed) else None)
+        return (self.shortage or self._failure(failed)) if len(failed) else None
 
     @abc.abstractmethod
     def _failure(self, failed: Int[np.ndarray, " failed"]) -> str:
