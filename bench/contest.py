@@ -1,5 +1,5 @@
-"""How many markings a second does `explore` find in nets of the Model Checking Contest, and are they
-as many as published? Beside pm4py where it is installed, up to 21,000 markings.
+"""How many markings a second does `explore` find in nets of the Model Checking Contest, and are
+they as many as published? Beside pm4py where it is installed, up to 21,000 markings.
 
 The argument is a folder with the models, `INSTANCE/model.pnml` as the contest distributes them. The
 table of docs/sleptsov_files.md:
