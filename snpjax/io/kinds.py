@@ -40,7 +40,6 @@ _GRAPH = re.compile(r'\s*\{\s*"schema"\s*:\s*"snpjax-graph/')
 _KEYS = re.compile(r'"(schema|neurons|nodes|synapses|edges|populations)"\s*:')
 _YAML = re.compile(r"^(neurons|populations)\s*:", re.MULTILINE)
 _NUM_LINES = 20  # of columns of numbers that are looked at
-_COLUMNS: dict[int, Kind] = {2: "histogram", 3: "cell types"}
 
 
 class Told(NamedTuple):
@@ -113,14 +112,19 @@ def _told_by_columns(text: str) -> Told | None:
     """Of columns of numbers, by how many there are in the first lines; a few lines may be wrong."""
     lines = (line.split() for line in text[:10_000].splitlines())
     rows = [words for words in lines if words and not words[0].startswith("#")][:_NUM_LINES]
-    counts = [len(words) for words in rows if _are_numbers(words)]
-    is_table = len(set(counts)) == 1 and 2 * len(counts) >= len(rows)
-    kind = _COLUMNS.get(counts[0]) if is_table else None
-    return kind and Told(kind)
+    numbers = [found for found in map(_numbers, rows) if found]
+    is_table = len({len(found) for found in numbers}) == 1 and 2 * len(numbers) >= len(rows)
+    if not is_table:
+        return None
+    if len(numbers[0]) == 2:
+        return Told("histogram")
+    has_proportions = abs(sum(found[0] for found in numbers) - 1) < 1e-6
+    return Told("cell types") if len(numbers[0]) == 3 and has_proportions else None
 
 
-def _are_numbers(words: list[str]) -> bool:
+def _numbers(words: list[str]) -> list[float]:
+    """Nothing for words that are not all numbers."""
     try:
-        return all(isinstance(float(word), float) for word in words)
+        return [float(word) for word in words]
     except ValueError:
-        return False
+        return []

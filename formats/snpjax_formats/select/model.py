@@ -113,7 +113,7 @@ class CostModel:
         layouts or inputs; `None` for no file."""
         try:
             held = _arrays(path)
-            if int(held["layouts"]) != LAYOUT_SET or held["inputs"].tolist() != input_names():
+            if held["layouts"].tolist() != LAYOUT_SET or held["inputs"].tolist() != input_names():
                 raise ValueError("it is of another version")
             names = tuple(held["names"].tolist())
             sizes = {"candidates": len(names), "inputs": len(input_names()), "own": NUM_OWN}
