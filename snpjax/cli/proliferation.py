@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from .ending import orderly, refusals
-from .options import AsJson, flag, grouped, one_of, value
+from .options import (
+    AsJson,
+    CheckpointFolder,
+    checkpoint_in,
+    flag,
+    grouped,
+    one_of,
+    refuse_given,
+    value,
+)
 
 
 if TYPE_CHECKING:
@@ -141,6 +150,7 @@ def simulate(
         int, typer.Option(min=1, help="This many runs; rows are the mean over them.")
     ] = 1,
     seed: Annotated[int, typer.Option(help="The same seed gives the same histogram.")] = 0,
+    checkpoint: CheckpointFolder = None,
     table: TableOptions,
 ) -> None:
     """Simulate the histogram after a time, cell by cell.
@@ -152,6 +162,7 @@ def simulate(
     with refusals(failures=(SampleFailed,)):
         _, found = options.read(model, initial)
         if expectation:
+            refuse_given({"--checkpoint": checkpoint}, "an expectation takes no checkpoints")
             table.write_expected(found)
             return
         import jax
@@ -159,7 +170,13 @@ def simulate(
         from ..proliferation import simulate
         from ..proliferation.table import merged
 
-        sample = simulate(found, jax.random.key(seed), runs=runs, by_type=table.track_types)
+        sample = simulate(
+            found,
+            jax.random.key(seed),
+            runs=runs,
+            by_type=table.track_types,
+            checkpoint=checkpoint_in(checkpoint),
+        )
         counts = sample.counts[0] if runs == 1 else sample.counts.mean(0)
         by_type = sample.by_type
         if by_type is not None:

@@ -28,10 +28,11 @@ def population(cells: int = 61) -> pr.ProliferationModel:
     return pr.ProliferationModel(pr.Histogram(AXIS, counts), TYPES, duration=150.0)
 
 
-def sampled(mesh: Any, sampler: Any = pr.simulate, **options: Any) -> list:
+def sampled(mesh: Any, sampler: Any = pr.simulate, cells: int = 61, **options: Any) -> list:
     """Histograms of three runs."""
-    found = sampler(population(), jr.key(1), **{"runs": 3, **options}, mesh=mesh)
-    return [found.counts.tolist(), found.type_generation.tolist(), found.draws]
+    found = sampler(population(cells), jr.key(1), **{"runs": 3, **options}, mesh=mesh)
+    by_type = None if found.by_type is None else found.by_type.tolist()
+    return [found.counts.tolist(), found.type_generation.tolist(), found.draws, by_type]
 
 
 @functools.cache

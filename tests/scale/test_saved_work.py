@@ -1,0 +1,78 @@
+"""Simulations and fits that are interrupted and go on from their checkpoints, to the same bits."""
+
+import itertools
+
+import jax.random as jr
+import pytest
+
+import snpjax as snp
+from snpjax import proliferation as pr
+from snpjax.scale import CheckpointError, checkpoint
+from snpjax.scale.mesh import PATHS
+from tests.support import sharing
+from tests.support.long_calls import SHARED, CountedCalls, Interrupted, fingerprint, short_chunks
+from tests.support.meshes import mesh_of
+
+
+@pytest.fixture(autouse=True)
+def _short_chunks(monkeypatch):
+    """Of many short chunks of work, every second is followed by a checkpoint."""
+    monkeypatch.setattr(checkpoint, "_now", itertools.count().__next__)
+    with short_chunks():
+        yield
+
+
+def saved_in(folder):
+    return snp.Checkpoint(folder, every_seconds=2)
+
+
+@pytest.fixture
+def counted():
+    calls = CountedCalls()
+    with calls.counted():
+        yield calls
+
+
+def interrupted(call, counted, after, mesh, **options):
+    """Make a call that is interrupted when it has made some calls to the device; how many it made
+    is set back."""
+    counted.num, counted.last = 0, after
+    with pytest.raises(Interrupted):
+        call(mesh, **options)
+    counted.num, counted.last = 0, None
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_an_interrupted_call_is_the_call(name, tmp_path, counted):
+    call = SHARED[name]()
+    expected, total = fingerprint(call(None)), counted.num
+    assert total > 5, total
+    for after in (total // 2 + 1, 2):
+        interrupted(call, counted, after, None, checkpoint=saved_in(tmp_path))
+    found = call(None, checkpoint=saved_in(tmp_path))
+    assert fingerprint(found) == expected and counted.num <= total - total // 2
+    counted.num = counted.last = 0
+    assert fingerprint(call(None, checkpoint=saved_in(tmp_path))) == expected  # at once
+
+
+def test_a_simulation_goes_on_on_other_devices(tmp_path, counted):
+    call = SHARED["cells"]()
+    expected, total = call(None), counted.num
+    meshes = mesh_of(4, PATHS), None, mesh_of(2, PATHS), mesh_of(2, PATHS)
+    for mesh in meshes:
+        interrupted(call, counted, 4, mesh, checkpoint=saved_in(tmp_path))
+    assert call(mesh_of(4, PATHS), checkpoint=saved_in(tmp_path)) == expected
+    assert counted.num < total
+
+
+def test_another_simulation_is_refused(tmp_path):
+    saved = {"checkpoint": saved_in(tmp_path)}
+    pr.simulate(sharing.population(), jr.key(1), **saved)
+    for changed, what in (
+        ({"key": jr.key(2)}, "another key in `key`"),
+        ({"model": sharing.population(67)}, "another `model`"),
+        ({"runs": 1}, "`runs=None` instead of 1"),
+        ({"by_type": True}, "`by_type=False` instead of True"),
+    ):
+        with pytest.raises(CheckpointError, match=what):
+            pr.simulate(**{"model": sharing.population(), "key": jr.key(1), **changed}, **saved)
