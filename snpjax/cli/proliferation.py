@@ -216,6 +216,7 @@ def calibrate(
     ] = "hellinger",
     starts: Annotated[int, typer.Option(min=1, help="Searches.")] = 6,
     seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
+    checkpoint: CheckpointFolder = None,
     any_axis: Annotated[bool, flag("--any-axis", "Compare histograms of different axes.")] = False,
     save_model: Annotated[
         Path | None, value("--save-model", "FILE", "Write the fitted model.")
@@ -245,6 +246,7 @@ def calibrate(
             starts=starts,
             seed=seed,
             same_axis=not any_axis,
+            checkpoint=checkpoint_in(checkpoint),
         )
         errors, goodness = pr.uncertainty(best), pr.goodness_of_fit(best)
         written = {}

@@ -18,6 +18,7 @@ COMMANDS = {
     "explore": ("explore", NUMBERS, "--numbers", 5),
     "check": ("check", NUMBERS, "always output <= 9", "eventually output = 2"),
     "cells": ("proliferation", "simulate", INITIAL, "--model", CELLS, "--time-max", 24),
+    "fit": ("proliferation", "calibrate", CELLS, "--starts", 2),
     "net": ("sleptsov", "run", EXAMPLES / "half.lsn", "--seed", 1),
 }
 

@@ -1,6 +1,7 @@
 """Simulations and fits that are interrupted and go on from their checkpoints, to the same bits."""
 
 import itertools
+from typing import Any
 
 import jax.random as jr
 import pytest
@@ -66,13 +67,35 @@ def test_a_simulation_goes_on_on_other_devices(tmp_path, counted):
 
 
 def test_another_simulation_is_refused(tmp_path):
-    saved = {"checkpoint": saved_in(tmp_path)}
-    pr.simulate(sharing.population(), jr.key(1), **saved)
-    for changed, what in (
+    saved = saved_in(tmp_path)
+    pr.simulate(sharing.population(), jr.key(1), checkpoint=saved)
+    given: dict[str, Any] = {"model": sharing.population(), "key": jr.key(1)}
+    changes: list[tuple[dict[str, Any], str]] = [
         ({"key": jr.key(2)}, "another key in `key`"),
         ({"model": sharing.population(67)}, "another `model`"),
         ({"runs": 1}, "`runs=None` instead of 1"),
         ({"by_type": True}, "`by_type=False` instead of True"),
+    ]
+    for changed, what in changes:
+        with pytest.raises(CheckpointError, match=what):
+            pr.simulate(**{**given, **changed}, checkpoint=saved)
+
+
+def test_searches_go_on_on_other_devices(tmp_path, counted):
+    expected, total = sharing.calibrated(None), counted.num
+    for mesh in (mesh_of(4, PATHS), None):
+        interrupted(sharing.calibrated, counted, 30, mesh, checkpoint=saved_in(tmp_path))
+    assert sharing.calibrated(mesh_of(2, PATHS), checkpoint=saved_in(tmp_path)) == expected
+    assert counted.num < total - 50
+
+
+def test_another_calibration_is_refused(tmp_path):
+    saved = {"checkpoint": snp.Checkpoint(tmp_path)}
+    sharing.calibrated(None, **saved)
+    for changed, what in (
+        ({"seed": 1}, "`seed=0` instead of 1"),
+        ({"starts": 1}, "`starts=3` instead of 1"),
+        ({"objective": pr.Objective.MULTINOMIAL}, "another `objective`"),
     ):
         with pytest.raises(CheckpointError, match=what):
-            pr.simulate(**{"model": sharing.population(), "key": jr.key(1), **changed}, **saved)
+            sharing.calibrated(None, **changed, **saved)

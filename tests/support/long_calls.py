@@ -24,11 +24,12 @@ from snpjax.tile import Tile
 from tests.support.changing import with_ballast
 from tests.support.known_graphs import countdown
 from tests.support.meshes import generator, population
-from tests.support.sharing import sampled
+from tests.support.sharing import calibrated, sampled
 
 
 Options = dict[str, Any]
 
+CALIBRATE = sys.modules[proliferation.calibrate.__module__]
 SAMPLE = sys.modules[proliferation.simulate.__module__]
 
 
@@ -186,6 +187,7 @@ SEARCHES: dict[str, Callable[[], Callable[..., Any]]] = {
 SHARED: dict[str, Callable[[], Callable[..., Any]]] = {
     "cells": lambda: functools.partial(sampled, cells=2003),
     "cells of each type": lambda: functools.partial(sampled, cells=2003, runs=None, by_type=True),
+    "a calibration": lambda: calibrated,
 }
 
 
@@ -206,7 +208,12 @@ class Interrupted(Exception):
 
 
 #: What calls the device.
-DEVICE_CALLS = [(Tile, "advance"), (SAMPLE, "_advance")]
+DEVICE_CALLS = [
+    (Tile, "advance"),
+    (SAMPLE, "_advance"),
+    (CALIBRATE, "_values"),
+    (CALIBRATE, "_value_and_gradient"),
+]
 
 
 class CountedCalls:

@@ -50,15 +50,16 @@ def dividing(quiescent: float, mean: float, sd: float) -> pr.ProliferationModel:
     return pr.ProliferationModel(start, types, duration=120.0, phi_min=1.0)
 
 
-def calibrated(mesh: Any) -> list:
+def calibrated(mesh: Any, **options: Any) -> list:
     """The best fit and the values of three starts."""
+    options = {"starts": 3, **options}
     found = pr.calibrate(
         dividing(0.6, 60.0, 20.0),
         measured(),
         bins=pr.Bins(1.0, 100.0, 12),
         bounds={"go": {"mean": (20.0, 120.0), "sd": (4.0, 40.0)}},
-        starts=3,
         mesh=mesh,
+        **options,
     )
     return [found.values, found.starts, found.evaluations, found.point.tolist()]
 
