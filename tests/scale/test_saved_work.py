@@ -1,4 +1,4 @@
-"""Simulations and fits that are interrupted and go on from their checkpoints, to the same bits."""
+"""Simulations, searches and fits that go on from their checkpoints, to the same bits."""
 
 import itertools
 from typing import Any
@@ -46,7 +46,10 @@ def interrupted(call, counted, after, mesh, **options):
 @pytest.mark.parametrize("name", SHARED)
 def test_an_interrupted_call_is_the_call(name, tmp_path, counted):
     call = SHARED[name]()
-    expected, total = fingerprint(call(None)), counted.num
+    expected = fingerprint(call(None))
+    counted.num = 0
+    assert fingerprint(call(None, checkpoint=saved_in(tmp_path / "whole"))) == expected
+    total, tmp_path = counted.num, tmp_path / "parts"
     assert total > 5, total
     for after in (total // 2 + 1, 2):
         interrupted(call, counted, after, None, checkpoint=saved_in(tmp_path))
@@ -99,3 +102,26 @@ def test_another_calibration_is_refused(tmp_path):
     ):
         with pytest.raises(CheckpointError, match=what):
             sharing.calibrated(None, **changed, **saved)
+
+
+def test_an_evolution_goes_on_on_other_devices(tmp_path, counted):
+    call = SHARED["an evolution"]()
+    expected = call(None)
+    for mesh in (mesh_of(2, PATHS), None):
+        interrupted(call, counted, 3, mesh, checkpoint=saved_in(tmp_path))
+    assert call(mesh_of(2, PATHS), checkpoint=saved_in(tmp_path)) == expected
+    assert counted.num < 5
+
+
+def test_another_evolution_is_refused(tmp_path, monkeypatch):
+    saved = {"checkpoint": snp.Checkpoint(tmp_path)}
+    sharing.evolved(None, **saved)
+    for changed, what in (
+        ({"generations": 4}, "`generations=3` instead of 4"),
+        ({"mutations": 1.0}, "`mutations=2.0` instead of 1.0"),
+    ):
+        with pytest.raises(CheckpointError, match=what):
+            sharing.evolved(None, **changed, **saved)
+    monkeypatch.setattr(sharing, "fitness", lambda emitted: emitted.sum())
+    with pytest.raises(CheckpointError, match="another `fitness`"):
+        sharing.evolved(None, **saved)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import snpjax as snp
-from snpjax import driver, proliferation, rate, scale
+from snpjax import driver, learn, proliferation, rate, scale
 from snpjax.scale import streams
 from snpjax.scale.digest import digest
 from snpjax.sleptsov import Arcs, FullScan
@@ -24,12 +24,13 @@ from snpjax.tile import Tile
 from tests.support.changing import with_ballast
 from tests.support.known_graphs import countdown
 from tests.support.meshes import generator, population
-from tests.support.sharing import calibrated, sampled
+from tests.support.sharing import calibrated, evolved, sampled
 
 
 Options = dict[str, Any]
 
 CALIBRATE = sys.modules[proliferation.calibrate.__module__]
+EVOLVE = sys.modules[learn.evolve.__module__]
 SAMPLE = sys.modules[proliferation.simulate.__module__]
 
 
@@ -188,6 +189,7 @@ SHARED: dict[str, Callable[[], Callable[..., Any]]] = {
     "cells": lambda: functools.partial(sampled, cells=2003),
     "cells of each type": lambda: functools.partial(sampled, cells=2003, runs=None, by_type=True),
     "a calibration": lambda: calibrated,
+    "an evolution": lambda: functools.partial(evolved, generations=7),
 }
 
 
@@ -213,6 +215,8 @@ DEVICE_CALLS = [
     (SAMPLE, "_advance"),
     (CALIBRATE, "_values"),
     (CALIBRATE, "_value_and_gradient"),
+    (EVOLVE, "first_generation"),
+    (EVOLVE, "evolved"),
 ]
 
 
@@ -237,6 +241,7 @@ class CountedCalls:
             self.num += 1
             return function(*args, **kwargs)
 
+        vars(call)["lower"] = getattr(function, "lower", None)  # of a jitted one
         return call
 
 
@@ -252,6 +257,7 @@ def short_chunks() -> Iterator[None]:
         patch.setattr(driver, "_LEAST_TILE", 8)
         patch.setattr(driver, "_MOST_IN_TILE", 8)
         patch.setattr(streams, "_share", lambda *_: 8)
+        patch.setattr(EVOLVE, "_SECONDS_PER_CALL", 0)
         patch.setattr(SAMPLE, "_SECONDS_PER_CALL", 0)
         patch.setattr(SAMPLE, "_FIRST_TURNS", 1)
         patch.setattr(SAMPLE, "_MAX_ENTRIES", 1)
