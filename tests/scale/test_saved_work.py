@@ -7,7 +7,7 @@ import jax.random as jr
 import pytest
 
 import snpjax as snp
-from snpjax import proliferation as pr
+from snpjax import learn, proliferation as pr
 from snpjax.scale import CheckpointError, checkpoint
 from snpjax.scale.mesh import PATHS
 from tests.support import sharing
@@ -93,7 +93,7 @@ def test_searches_go_on_on_other_devices(tmp_path, counted):
 
 
 def test_another_calibration_is_refused(tmp_path):
-    saved = {"checkpoint": snp.Checkpoint(tmp_path)}
+    saved: dict[str, Any] = {"checkpoint": snp.Checkpoint(tmp_path)}
     sharing.calibrated(None, **saved)
     for changed, what in (
         ({"seed": 1}, "`seed=0` instead of 1"),
@@ -114,7 +114,7 @@ def test_an_evolution_goes_on_on_other_devices(tmp_path, counted):
 
 
 def test_another_evolution_is_refused(tmp_path, monkeypatch):
-    saved = {"checkpoint": snp.Checkpoint(tmp_path)}
+    saved: dict[str, Any] = {"checkpoint": snp.Checkpoint(tmp_path)}
     sharing.evolved(None, **saved)
     for changed, what in (
         ({"generations": 4}, "`generations=3` instead of 4"),
@@ -125,3 +125,39 @@ def test_another_evolution_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(sharing, "fitness", lambda emitted: emitted.sum())
     with pytest.raises(CheckpointError, match="another `fitness`"):
         sharing.evolved(None, **saved)
+
+
+def test_a_training_goes_on_on_other_devices(tmp_path, counted):
+    call = SHARED["a training"]()
+    expected = call(None)
+    for mesh in (mesh_of(2, PATHS), None):
+        interrupted(call, counted, 3, mesh, checkpoint=saved_in(tmp_path))
+    assert call(mesh_of(2, PATHS), checkpoint=saved_in(tmp_path)) == expected
+    assert counted.num < 5
+
+
+def test_a_training_that_fails_fails_again(tmp_path, counted):
+    """The first epoch leaves out what is broken; the second one is made once more."""
+    errors, calls = [], []
+    for saved in ({}, *[{"checkpoint": snp.Checkpoint(tmp_path, every_seconds=0)}] * 2):
+        counted.num = 0
+        with pytest.raises(learn.NotFinite) as stop:
+            sharing.trained(None, broken=19, epochs=3, **saved)
+        errors.append(f"{stop.value}")
+        calls.append(counted.num)
+    assert len({*errors}) == 1 and calls == [2, 2, 1]
+
+
+def test_another_training_is_refused(tmp_path, monkeypatch):
+    saved: dict[str, Any] = {"checkpoint": snp.Checkpoint(tmp_path)}
+    sharing.trained(None, **saved)
+    for changed, what in (
+        ({"epochs": 3}, "`epochs=2` instead of 3"),
+        ({"parts": 2}, "`parts=4` instead of 2"),
+        ({"broken": 3}, "another `data`"),
+    ):
+        with pytest.raises(CheckpointError, match=what):
+            sharing.trained(None, **changed, **saved)
+    monkeypatch.setattr(sharing, "lost", lambda network, x, y, key: x.sum())
+    with pytest.raises(CheckpointError, match="another `loss`"):
+        sharing.trained(None, **saved)

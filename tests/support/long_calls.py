@@ -24,13 +24,14 @@ from snpjax.tile import Tile
 from tests.support.changing import with_ballast
 from tests.support.known_graphs import countdown
 from tests.support.meshes import generator, population
-from tests.support.sharing import calibrated, evolved, sampled
+from tests.support.sharing import calibrated, evolved, sampled, trained
 
 
 Options = dict[str, Any]
 
 CALIBRATE = sys.modules[proliferation.calibrate.__module__]
 EVOLVE = sys.modules[learn.evolve.__module__]
+FIT = sys.modules[learn.fit.__module__]
 SAMPLE = sys.modules[proliferation.simulate.__module__]
 
 
@@ -186,9 +187,10 @@ SEARCHES: dict[str, Callable[[], Callable[..., Any]]] = {
 
 #: Calls that share their work over a mesh, as functions of `mesh` and `checkpoint`.
 SHARED: dict[str, Callable[[], Callable[..., Any]]] = {
-    "cells": lambda: functools.partial(sampled, cells=2003),
+    "cells": lambda: functools.partial(sampled, cells=2003, runs=2),
     "cells of each type": lambda: functools.partial(sampled, cells=2003, runs=None, by_type=True),
-    "a calibration": lambda: calibrated,
+    "a calibration": lambda: functools.partial(calibrated, starts=2),
+    "a training": lambda: functools.partial(trained, epochs=7),
     "an evolution": lambda: functools.partial(evolved, generations=7),
 }
 
@@ -215,6 +217,7 @@ DEVICE_CALLS = [
     (SAMPLE, "_advance"),
     (CALIBRATE, "_values"),
     (CALIBRATE, "_value_and_gradient"),
+    (FIT, "_epoch"),
     (EVOLVE, "first_generation"),
     (EVOLVE, "evolved"),
 ]

@@ -84,8 +84,9 @@ def lost(network: eqx.nn.MLP, x: jax.Array, y: jax.Array, key: jax.Array) -> jax
     return jnp.mean(jnp.exp(jax.vmap(network)(x + noise) - y) ** 2)
 
 
-def trained(mesh: Any, *, parts: int = 4, broken: int | None = None) -> list:
+def trained(mesh: Any, *, broken: int | None = None, **options: Any) -> list:
     """Losses and parameters of two epochs; `broken` is a sample that is no number."""
+    options = {"epochs": 2, "parts": 4, **options}
     network = eqx.nn.MLP(3, 2, 5, 1, activation=jnp.tanh, key=jr.key(0))
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=(50, size)).astype(np.float32) for size in (3, 2))
@@ -96,11 +97,10 @@ def trained(mesh: Any, *, parts: int = 4, broken: int | None = None) -> list:
         lost,
         Descent(jnp.asarray(0.01, jnp.float32)),
         (x, y),
-        epochs=2,
         key=jr.key(5),
         batch_size=24,
-        parts=parts,
         mesh=mesh,
+        **options,
     )
     leaves = jax.tree.leaves(eqx.filter(found.model, eqx.is_array))
     return [found.losses.tolist(), [x.tolist() for x in leaves]]
