@@ -3,7 +3,7 @@
 import abc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -171,13 +171,15 @@ def arrays_by_path(machine: AnyMachine) -> PyTree[bool]:
 
 
 def follows(thing: object, protocol: type[P]) -> "TypeIs[P]":
-    """`isinstance` for protocols, cached by type because the check is slow."""
-    return _has_methods(type(thing), protocol)
+    """`isinstance` for protocols, remembered by type because the check is slow."""
+    key = type(thing), protocol
+    found = _followed.get(key)
+    if found is None:
+        found = _followed[key] = isinstance(thing, protocol)
+    return found
 
 
-@cache
-def _has_methods(kind: type, protocol: type) -> bool:
-    return issubclass(kind, protocol)
+_followed: dict[tuple[type, type], bool] = {}
 
 
 @runtime_checkable

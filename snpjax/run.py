@@ -187,7 +187,7 @@ def run(
     with precision(lowered.widest), place:
         state = lowered.initial
         if initial is not None or inputs is not None:
-            if not isinstance(own, Startable):
+            if not follows(own, Startable):
                 raise TypeError(f"A {type(own).__name__} takes neither `initial` nor `inputs`.")
             machine, state = own.start(lowered.machine, initial, inputs)
         size = _num_paths(machine, state, paths, initial, inputs)

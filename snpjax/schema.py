@@ -147,7 +147,8 @@ class Schema(Generic[ConfigurationsT, StepsT]):
       one transition.
     - `num_choosers`: the columns of `GivenChoices` that witnesses show; by default all columns.
     - `lists`: further lists of names for files; `rules`: texts for files, as JSON has them.
-    - `is_stuck`: where something is left that could have been used.
+    - `is_stuck`: which halting configurations are deadlocks, where something is left that could
+      have been used; by default all are.
     - `links`: connections that change; `networks`: the network of one configuration as JSON has it;
       `changing`: numbers that tell networks apart.
     - `step_json`: a key, and the value of each step for witnesses as JSON.

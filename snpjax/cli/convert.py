@@ -7,8 +7,8 @@ import typer
 
 from ..io.formats import names_text
 from .ending import orderly
-from .lossy import From, Out, WriteOptions, check_folder, format_from
-from .options import Strict, grouped, value
+from .lossy import Out, WriteOptions, check_folder
+from .options import From, Strict, format_from, grouped, value
 
 
 HELP = f"""Write a model file in another format.
@@ -19,7 +19,7 @@ given.
 """
 
 
-@orderly("snpjax sleptsov convert", format_option="--from")
+@orderly("snpjax sleptsov convert {} OUT")
 @grouped
 def convert(
     *,

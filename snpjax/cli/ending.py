@@ -20,6 +20,7 @@ from .streams import OutputLost, drop_output
 
 if TYPE_CHECKING:
     from ..io import ReadError
+    from ..io.kinds import Kind
 
 
 FAILED = 1
@@ -35,14 +36,23 @@ def ended(message: str, status: int) -> typer.Exit:
     return typer.Exit(status)
 
 
+#: The command that reads each kind of file, where `{}` is the file.
+_COMMANDS: "dict[Kind, str]" = {
+    "system": "snpjax run {}",
+    "net": "snpjax sleptsov run {}",
+    "proliferation": "snpjax proliferation expected HISTOGRAM --model {}",
+    "cell types": "snpjax proliferation expected HISTOGRAM --model {}",
+    "histogram": "snpjax proliferation expected {} --model MODEL",
+}
+
+
 @contextlib.contextmanager
-def orderly(other: str | None = None, *, format_option: str | None = None) -> Iterator[None]:
+def orderly(other: str | None = None) -> Iterator[None]:
     """Around a command: what users can cause becomes a message, and warnings about models lines.
 
     **Arguments:**
 
-    - `other`: the command for files of the other kind of model, where `{}` is the file.
-    - `format_option`: the option that names the format of the file.
+    - `other`: the command for files of the other of systems and nets, where `{}` is the file.
 
     What is left, and shows its traceback, is our own bug or the machine's limit.
     """
@@ -58,7 +68,7 @@ def orderly(other: str | None = None, *, format_option: str | None = None) -> It
                 collect_garbage()
                 yield
             except ReadError as error:
-                raise ended(_advised(error, other, format_option), BAD_INPUT) from None
+                raise ended(_advised(error, other), BAD_INPUT) from None
             except InvalidSystem as error:
                 raise ended(f"error: {error}", BAD_INPUT) from None
 
@@ -138,22 +148,18 @@ def write_failure(path: Path | str, error: OSError) -> typer.Exit:
     return ended(f"error: {path}: {error.strerror} (check the name and the permissions)", BAD_INPUT)
 
 
-def _advised(error: "ReadError", other: str | None, format_option: str | None) -> str:
+def _advised(error: "ReadError", other: str | None) -> str:
     """What a reader reports, with the advice of the command instead of that of Python."""
-    message = f"{error}"
-    if other is not None:
-        command = other.format(*(shlex.quote(found.path) for found in error.diagnostics))
-        of_other = r"(this is a file of a (?:net|system)) \(use [^)]*\)"
-        message = re.sub(of_other, lambda found: f"{found[1]} (use {command})", message)
+    from ..io.kinds import WrongKind, wrong_kind_text
 
-    def named(found: re.Match[str]) -> str:
-        return (
-            ""
-            if format_option is None
-            else f"{found[1]} {format_option}{f' {found[2]}' if found[2] else ''}"
-        )
-
-    return re.sub(r'([;,] or give) format=(?:"(\w+)")?', named, message)
+    if isinstance(error, WrongKind) and error.kind in _COMMANDS:
+        known = _COMMANDS[error.kind]
+        command = other or known if error.kind in ("system", "net") else known
+        by_name = "" if error.format is None else f" --from {error.format}"
+        advice = f"use: {command.format(shlex.quote(error.path))}{by_name}"
+        return f"{error.path}: {wrong_kind_text(error.kind, advice)}"
+    by_option = re.compile(r'([;,] or give) format=(?:"(\w+)")?')
+    return by_option.sub(lambda found: f"{found[1]} --from {found[2] or ''}".rstrip(), f"{error}")
 
 
 @contextlib.contextmanager

@@ -12,11 +12,13 @@ from .options import (
     AsJson,
     CheckpointFolder,
     File,
+    From,
     MaxNeurons,
     MaxSynapses,
     Strict,
     advised,
     checkpoint_in,
+    format_from,
     grouped,
     number,
     stored_in,
@@ -48,6 +50,7 @@ def estimate(
     synapses: MaxSynapses = None,
     checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
+    source_format: From = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -60,6 +63,7 @@ def estimate(
     """
     from ..scale.mesh import PATHS
 
+    reads = format_from(source_format, "system")
     mesh = on.mesh(PATHS)
 
     import snpjax as snp
@@ -69,7 +73,7 @@ def estimate(
     from .options import choice_of
     from .text import headline, printable
 
-    system = snp.read(file, level="strict" if strict else "extended")
+    system = snp.read(file, format=reads, level="strict" if strict else "extended")
     options = stored_in(system, "auto", neurons, synapses)
     choice = choice_of(seed)
     assert isinstance(choice, snp.UniformChoice)

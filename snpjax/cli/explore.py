@@ -20,6 +20,7 @@ from .options import (
     Strict,
     advised,
     checkpoint_in,
+    flag,
     grouped,
     layout_named,
     number,
@@ -74,6 +75,9 @@ def explore(
         str,
         value("--labels", "WHAT", "The labels of the edges of OUT: rules or emissions of outputs."),
     ] = "rules",
+    unbounded: Annotated[
+        bool, flag("--unbounded", "Counts of an .smv file OUT are integers without bounds.")
+    ] = False,
     nets: NetOptions,
     kept: MemoryOptions,
     checkpoint: CheckpointFolder = None,
@@ -105,6 +109,8 @@ def explore(
             message = f"{error}".replace(", or give format=", "")
             raise typer.BadParameter(message, param_hint="--output") from None
         check_folder(target)
+    if unbounded and not any(target.suffix.lower() == ".smv" for target in output or []):
+        raise typer.BadParameter("it needs an .smv file OUT", param_hint="--unbounded")
     forced = None if layout == "auto" else layout
     system = search.read(file, nets, strict=strict, numbers=numbers, layout=forced)
     options = stored_in(system, stored, search.neurons, search.synapses)
@@ -129,7 +135,9 @@ def explore(
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     description = describe(graph, numbers)
     targets = output if output and is_first() else []
-    written = [f"{path}" for target in targets for path in _written(graph, target, shown)]
+    written = [
+        f"{path}" for target in targets for path in _written(graph, target, shown, unbounded)
+    ]
     if as_json:
         model = model_json(model_of(graph.system), f"{file}")
         print_json({**model, **description, "written": written})
@@ -159,7 +167,7 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
         "missed": graph.missed,
         "by_depth": [dict(zip(heads, row, strict=True)) for row in by_depth(graph).tolist()],
         "halting": len(graph.halting()),
-        "stuck": len(graph.deadlocks()),
+        "deadlocks": len(graph.deadlocks()),
         "deterministic": graph.is_deterministic,
         "confluent": graph.is_confluent,
         "bounds": {name: list(bounds) for name, bounds in graph.bounds().items()},
@@ -171,13 +179,19 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
     }
 
 
-def _written(graph: "Graph", target: Path, labels: "EdgeLabels") -> tuple[Path, ...]:
+def _written(
+    graph: "Graph", target: Path, labels: "EdgeLabels", unbounded: bool
+) -> tuple[Path, ...]:
     from ..io import write_graph
 
     format = format_to_write(target, "graph")
     with writing(target):
         return write_graph(
-            graph, target, format=format, labels=labels if "labels" in format.options else None
+            graph,
+            target,
+            format=format,
+            labels=labels if "labels" in format.options else None,
+            bounds="unbounded" if unbounded and "bounds" in format.options else None,
         )
 
 
@@ -243,11 +257,11 @@ def _remarks(graph: "Graph", description: dict[str, Any], numbers: int | None) -
     so_far = "" if graph.is_complete else " so far"
     choices, transitions = description["choices"], description["transitions"]
     counted = "" if transitions is None else f", {plural(transitions, 'distinct transition')}"
-    stuck, words = description["stuck"], _NET_WORDS if is_net(graph.system) else _WORDS
+    stuck, words = description["deadlocks"], _NET_WORDS if is_net(graph.system) else _WORDS
     lines = [
         f"{plural(choices, 'choice')}{counted}",
-        f"halting configurations: {description['halting']:,}"
-        + (f", {stuck:,} of them with {words.stuck}" if stuck else ""),
+        f"{words.halting}: {description['halting']:,}"
+        + (f", {stuck:,} of them deadlocks with {words.stuck}" if stuck and words.stuck else ""),
         f"deterministic{so_far}: {_yes(description['deterministic'])}",
         f"confluent: {_yes(description['confluent'])}",
         f"{words.counted}{so_far}: {_bounds(description['bounds'], words.name)}",
@@ -273,6 +287,7 @@ class _Words(NamedTuple):
 
     name: str = "neurons"
     counted: str = "spikes"
+    halting: str = "halting configurations"
     stuck: str = "spikes left in neurons that have rules"
     unused: str = "rules never used"
     key: str = "unused_rules"
@@ -282,7 +297,8 @@ _WORDS = _Words()
 _NET_WORDS = _Words(
     "places",
     "tokens",
-    "tokens left in places that transitions take from",
+    "dead markings",
+    "",
     "transitions that never fire",
     "unused_transitions",
 )

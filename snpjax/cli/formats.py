@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from .ending import BAD_INPUT, ended, orderly, refusals
-from .options import AsJson, File, number, value
+from .options import AsJson, File, From, format_from, number, value
 
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def train(
 @orderly()
 def explain(
     file: File,
+    source_format: From = None,
     model: Annotated[
         Path | None, value("--model", "FILE", "A model of `train`, not the shipped one.")
     ] = None,
@@ -139,6 +140,7 @@ def explain(
 
     from . import data
 
+    reads = format_from(source_format, "system")
     if model is not None and measure is not None:
         raise ended("error: give --model or --measure, not both", BAD_INPUT)
     if model is not None and not model.exists():
@@ -146,7 +148,7 @@ def explain(
     chooser = None if model is None else Learned(model)
     if measure is not None:
         chooser = Measured(budget=measure)
-    decisions = _decisions(snp.read(file), chooser)
+    decisions = _decisions(snp.read(file, format=reads), chooser)
     if as_json:
         data.print_json(
             {

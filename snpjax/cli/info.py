@@ -10,7 +10,7 @@ from jaxtyping import Int
 
 from .._text.counts import bytes_text
 from .ending import orderly
-from .options import AsJson, File, Strict, layouts
+from .options import AsJson, File, From, Strict, format_from, layouts
 
 
 if TYPE_CHECKING:
@@ -25,13 +25,16 @@ _MAX_GUARD_TEXT = 60  # characters
 
 
 @orderly("snpjax sleptsov info {}")
-def info(file: File, strict: Strict = False, as_json: AsJson = False) -> None:
+def info(
+    file: File, source_format: From = None, strict: Strict = False, as_json: AsJson = False
+) -> None:
     """Describe a spiking neural P system without running it."""
     import snpjax as snp
 
     from . import data
 
-    system = snp.read(file, level="strict" if strict else "extended")
+    reads = format_from(source_format, "system")
+    system = snp.read(file, format=reads, level="strict" if strict else "extended")
     if isinstance(system, snp.PopulationSystem):
         from .info_populations import describe_populations
 

@@ -19,18 +19,7 @@ if TYPE_CHECKING:
     from ..sleptsov import HighNet
     from .models import AnyModel
 
-From: TypeAlias = Annotated[
-    str | None, value("--from", "FORMAT", "The format of IN, when its name does not say it.")
-]
 Out: TypeAlias = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")]
-
-
-def format_from(name: str | None, holds: Holds) -> Format | None:
-    """The format that `--from` names. One that is not read is a usage error."""
-    readable = {x.name: x for x in formats_of(holds).values() if x.reader}
-    if name is None:
-        return None
-    return one_of(readable, name, "format", "--from", that=" that is read")
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from .options import MaxNeurons, MaxSynapses, flag, number, one_of, refuse_given, value
+from .options import (
+    From,
+    MaxNeurons,
+    MaxSynapses,
+    flag,
+    format_from,
+    number,
+    one_of,
+    refuse_given,
+    value,
+)
 
 
 if TYPE_CHECKING:
-    from ..io.formats import Format
     from ..sleptsov import Execution, SleptsovNet
     from ..spiking.model.population import AnySystem
 
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
 class NetOptions:
     """Options of commands that read nets."""
 
+    source_format: From = None
     drop_time: Annotated[
         bool, flag("--drop-time", "Of a net with times, rates or weights: read it without.")
     ] = False
@@ -40,12 +50,12 @@ class NetOptions:
         number("--max-flat-size", "HSN, .ndr: link up to N nodes, arcs and priorities.", least=1),
     ] = None
 
-    def read(self, file: Path, format: "Format | str | None" = None) -> "SleptsovNet":
+    def read(self, file: Path) -> "SleptsovNet":
         import snpjax as snp
 
         return snp.read_net(
             file,
-            format=format,  # pyright: ignore[reportArgumentType]
+            format=format_from(self.source_format, "net"),
             drop_time=self.drop_time,
             net=self.net_id,
             ignore_unknown=self.ignore_unknown,
@@ -126,10 +136,11 @@ def read_model(
     from ..io.formats import is_of_net
     from ..sleptsov import Execution, Petri, Sleptsov
 
-    if not is_of_net(file):
+    format = format_from(nets.source_format, "system", "net")
+    if (format.holds == "system") if format else not is_of_net(file):
         of_nets = {"--rule": rule, **nets.given()}
         refuse_given(of_nets, "this is a file of a spiking system (leave it out)")
-        return snp.read(file, level="strict" if strict else "extended")
+        return snp.read(file, format=format, level="strict" if strict else "extended")
     refuse_given({"--strict": strict, **of_systems}, "this is a file of a net (leave it out)")
     rules = {"sleptsov": Sleptsov(), "petri": Petri()}
     used = one_of(rules, rule or "sleptsov", "firing rule", "--rule")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from snpjax_formats import AbstractLayout
 
     from ..choice import AbstractChoice
+    from ..io.formats import Format, Holds
     from ..machine import LoweringOptions
     from ..scale.checkpoint import Checkpoint
     from ..spiking import Compatibility, Transition
@@ -67,6 +68,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model file.")]
+From: TypeAlias = Annotated[
+    str | None, value("--from", "FORMAT", "The format of the file, when its name does not say it.")
+]
 Strict: TypeAlias = Annotated[
     bool, flag("--strict", "Refuse what the definition of 2006 does not have.")
 ]
@@ -100,6 +104,17 @@ def one_of(
         return known[name]
     message = f"there is no {what} {name!r}{that} (write one of {', '.join(known)})"
     raise typer.BadParameter(message, param_hint=option)
+
+
+def format_from(name: str | None, *holds: "Holds") -> "Format | None":
+    """The format that `--from` names, of a file that holds one of these. One that is not read is a
+    usage error."""
+    from ..io.formats import FORMATS
+
+    if name is None:
+        return None
+    readable = {x.name: x for x in FORMATS if x.reader and x.holds in holds}
+    return one_of(readable, name, "format", "--from", that=" that is read here")
 
 
 def refuse_given(options: Mapping[str, object], why: str) -> None:

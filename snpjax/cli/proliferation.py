@@ -29,6 +29,9 @@ proliferation = typer.Typer(
     help="Cell proliferation read through the dilution of a fluorescent label.",
 )
 
+#: The formats of models by suffix; `.prc` projects are refused by the reader of JSON.
+_SUFFIXES = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".prc": "json", ".txt": "types"}
+
 Initial: TypeAlias = Annotated[
     Path, typer.Argument(metavar="HISTOGRAM", help="Two columns: fluorescence and cells.")
 ]
@@ -75,6 +78,15 @@ class ModelOptions:
             "and then a whole one, so it delays), sync, residual, stretch.",
         ),
     ] = None
+    source_format: Annotated[
+        str | None,
+        value(
+            "--from",
+            "FORMAT",
+            "The format of the model: json, yaml or types.  [default: "
+            "the suffix says it; types for others]",
+        ),
+    ] = None
     law: Annotated[
         str, value("--law", "LAW", "normal (redrawn until positive), or gamma: shape and scale.")
     ] = "normal"
@@ -87,10 +99,12 @@ class ModelOptions:
         is_gamma = one_of({"normal": False, "gamma": True}, self.law, "law", "--law")
         starts = {x.value: x for x in Start}
         rule = None if self.start is None else one_of(starts, self.start, "start rule", "--start")
-        if path.suffix.lower() in (".json", ".yaml", ".yml", ".prc"):
-            file = read_model(path, gamma=is_gamma)
-        else:
+        format = self.source_format or _SUFFIXES.get(path.suffix.lower(), "types")
+        one_of(dict.fromkeys(_SUFFIXES.values()), format, "format", "--from", that=" of a model")
+        if format == "types":
             file = ModelFile(read_types(path, gamma=is_gamma), folder=path.parent)
+        else:
+            file = read_model(path, gamma=is_gamma, is_yaml=format == "yaml")
         first = _histogram(initial, file, "initial")
         model = file.model(first, duration=self.time_max, phi_min=self.phi_min, start=rule)
         return file, model

@@ -12,6 +12,7 @@ from .options import (
     AsJson,
     CheckpointFolder,
     File,
+    From,
     Layout,
     MaxNeurons,
     MaxSynapses,
@@ -21,6 +22,7 @@ from .options import (
     choice_of,
     compatibility_named,
     flag,
+    format_from,
     grouped,
     layout_named,
     number,
@@ -74,6 +76,7 @@ def run(
     int64: Annotated[bool, flag("--int64", "Count spikes in 64 bits, not 32.")] = False,
     checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
+    source_format: From = None,
     strict: Strict = False,
     as_json: AsJson = False,
     as_csv: Annotated[bool, flag("--csv", "Print a row for every step or path.")] = False,
@@ -88,6 +91,7 @@ def run(
     if first and seed is not None:
         raise typer.BadParameter("it excludes --seed (give one of them)", param_hint="--first")
     stored = layout_named(layout)
+    reads = format_from(source_format, "system")
     compatibility = None if simulator is None else compatibility_named(simulator)
     seed = None if first else seed or 0
 
@@ -99,7 +103,7 @@ def run(
 
     from . import data, paths as batch, progress, table
 
-    system = snp.read(file, level="strict" if strict else "extended")
+    system = snp.read(file, format=reads, level="strict" if strict else "extended")
     if compatibility is not None:
         try:
             system = system.with_compatibility(compatibility)

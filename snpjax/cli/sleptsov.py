@@ -38,14 +38,10 @@ sleptsov.command()(generate)
 _MAX_SHOWN = 40  # places or firings, where all are not asked for
 
 NetFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The file of a net.")]
-FormatOption: TypeAlias = Annotated[
-    str | None,
-    value("--from", "FORMAT", "The format, when the name does not say."),
-]
 
 
 @sleptsov.command()
-@orderly("snpjax run {}", format_option="--from")
+@orderly("snpjax run {}")
 @grouped
 def run(
     *,
@@ -82,7 +78,6 @@ def run(
     ] = "auto",
     checkpoint: CheckpointFolder = None,
     int32: Annotated[bool, flag("--int32", "Count tokens in 32 bits, not 64.")] = False,
-    source_format: FormatOption = None,
     nets: NetOptions,
     as_json: AsJson = False,
 ) -> None:
@@ -100,7 +95,7 @@ def run(
     rule_of_firing = one_of(rules, rule, "firing rule", "--rule")
     way_to_run = one_of(engines, engine, "engine", "--engine")
     with refusals():
-        net = _started(nets.read(file, source_format), start or [])
+        net = _started(nets.read(file), start or [])
     with progress.of_run(steps, hidden=as_json) as made, refusals():
         found = snp.run(
             Execution(net, rule=rule_of_firing, counts=counts),
@@ -123,12 +118,11 @@ def run(
 
 
 @sleptsov.command()
-@orderly("snpjax info {}", format_option="--from")
+@orderly("snpjax info {}")
 @grouped
 def info(
     *,
     file: NetFile,
-    source_format: FormatOption = None,
     nets: NetOptions,
     as_json: AsJson = False,
 ) -> None:
@@ -137,7 +131,7 @@ def info(
     from .text import headline, plural, printable, to_stdout
 
     with refusals():
-        net = nets.read(file, source_format)
+        net = nets.read(file)
     found = describe(net, f"{file}")
     if as_json:
         return print_json(found)

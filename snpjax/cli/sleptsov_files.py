@@ -8,7 +8,7 @@ import typer
 
 from ..io.formats import names_text
 from .ending import orderly, refusals
-from .lossy import From, Out, WriteOptions, format_from
+from .lossy import Out, WriteOptions
 from .models import NetOptions
 from .options import grouped, one_of
 
@@ -33,23 +33,21 @@ status is 1.
 _MOST_RANDOM = 10  # random numbers are from 1 to this, as in the published nets
 
 
-@orderly("snpjax convert", format_option="--from")
+@orderly("snpjax convert {} OUT")
 @grouped
 def convert(
     *,
     source: Annotated[Path, typer.Argument(metavar="IN", help="The file of a net to read.")],
     target: Out,
-    source_format: From = None,
     nets: NetOptions,
     output: WriteOptions,
 ) -> None:
     """See `CONVERT_HELP`."""
     from .text import printable, size_text
 
-    reads = format_from(source_format, "net")
     writes = output.format_of(target, "net")
     with refusals():
-        net = nets.read(source, reads)
+        net = nets.read(source)
     said = printable(f"{source}: {size_text(net)}")
     output.save(net, target, writes, {"file": f"{source}"}, said)
 

@@ -10,11 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .ending import BAD_INPUT, ended, orderly, refusals
-from .options import MOST_SEED, File, Strict, flag, number, refuse_given, value
+from .options import (
+    MOST_SEED,
+    File,
+    From,
+    Strict,
+    flag,
+    format_from,
+    number,
+    refuse_given,
+    value,
+)
 from .streams import OutputLost, drop_output
 
 
 if TYPE_CHECKING:
+    from ..io.formats import Format
     from ..spiking.model.validity import Level
     from ..viz.page import PageServer, Session
 
@@ -44,6 +55,7 @@ def view(
             most=MOST_SEED,
         ),
     ] = None,
+    source_format: From = None,
     strict: Strict = False,
 ) -> None:
     """Draw a system or net in a browser, step it, follow its branches, and change it.
@@ -54,13 +66,14 @@ def view(
     from ..io.formats import check_suffix, is_of_net
 
     level: Level = "strict" if strict else "extended"
-    if not is_of_net(file):
-        if file.exists():
+    reads = format_from(source_format, "system", "net")
+    if (reads.holds == "system") if reads else not is_of_net(file):
+        if reads is None and file.exists():
             check_suffix(file, "system")  # what is no model of any format needs no page
     elif strict:
         raise typer.BadParameter("this is a file of a net (leave it out)", param_hint="--strict")
     if export is not None:
-        _export(file, export, 100 if steps is None else steps, seed or 0, level)
+        _export(file, export, reads, 100 if steps is None else steps, seed or 0, level)
         return
     why = "it says how --export runs (choose in the page, or give --export)"
     refuse_given({"--steps": steps, "--seed": seed}, why)
@@ -69,7 +82,7 @@ def view(
     from ..viz.page import PageServer, Session
 
     source = load(file, may_be_empty=True)
-    session = Session(file.name, source.text, level=level)
+    session = Session(file.name, source.text, level=level, format=reads and reads.name)
     try:
         server = PageServer(session, port=port)
     except OSError as error:
@@ -102,7 +115,9 @@ def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:
             os._exit(0)
 
 
-def _export(file: Path, target: Path, steps: int, seed: int, level: "Level") -> None:
+def _export(
+    file: Path, target: Path, reads: "Format | None", steps: int, seed: int, level: "Level"
+) -> None:
     from snpjax_formats.atomic import atomic_write
 
     from ..io.source import load
@@ -111,7 +126,7 @@ def _export(file: Path, target: Path, steps: int, seed: int, level: "Level") -> 
     from .text import printable
 
     source = load(file)
-    found = open_model(f"{file}", source.text, format=None, level=level)
+    found = open_model(f"{file}", source.text, format=reads and reads.name, level=level)
     try:
         text = recorded_page(found, max_steps=steps, rest=seed)
     except Refused as error:

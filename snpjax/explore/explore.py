@@ -17,6 +17,7 @@ from ..machine import (
     LoweringOptions,
     StepsT,
     TakesInput,
+    follows,
 )
 from ..scale.checkpoint import Checkpoint, checkpoints_of
 from ..scale.hosts import check_agreement
@@ -89,7 +90,7 @@ def explore(
     **Raises:** `ValueError` for inputs, neurons or limits that do not fit the system; `TypeError`
     for what is no model; `MemoryError` if there is no memory for the first configurations.
     """
-    if not isinstance(system, Explorable):
+    if not follows(system, Explorable):
         fix = "Pass a system, a net, or a model with `enumerable` and `schema`."
         if isinstance(system, Lowered):
             fix = "Pass the model itself, `lowered.model`."

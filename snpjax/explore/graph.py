@@ -484,13 +484,16 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         return np.flatnonzero(self.is_halting)
 
     def deadlocks(self) -> Int[np.ndarray, " some"]:
-        """Halting configurations in which a neuron that has rules still holds spikes, or a place
-        from which a transition takes still holds tokens: computations that got stuck, if all of
-        them were meant to be used."""
+        """The numbers of the deadlocks: of a net its dead markings, in which no transition can
+        fire; of a system the halting configurations in which a neuron that has rules still holds
+        spikes, for a system also halts where it is done. The label `deadlock` of PRISM files holds
+        in the same configurations."""
+        return self.where(self.is_deadlock)
+
+    def is_deadlock(self, some: ConfigurationsT) -> Bool[np.ndarray, " some"]:
+        """Which of some configurations are deadlocks, see `deadlocks`."""
         is_stuck = self.schema.is_stuck
-        if is_stuck is None:
-            return np.zeros(0, np.int64)
-        return self.where(lambda some: some.is_halting & is_stuck(some))
+        return some.is_halting if is_stuck is None else some.is_halting & is_stuck(some)
 
     intervals = intervals
     halting_trains = halting_trains

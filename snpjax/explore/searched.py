@@ -10,7 +10,14 @@ from jaxtyping import Array, PyTree, UInt
 from snpjax_formats import device_array, free_bytes
 
 from ..lowering import kept_of
-from ..machine import ConfigurationsT, Enumerable, Explorable, LoweringOptions, StepsT
+from ..machine import (
+    ConfigurationsT,
+    Enumerable,
+    Explorable,
+    LoweringOptions,
+    StepsT,
+    follows,
+)
 from .packing import Packing
 
 
@@ -80,12 +87,13 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
         caps = tuple(sorted(saturate.items()))
         options = {"saturate": caps, "clock": clock, "at_least": at_least, **lowering}
         self.machine = kept_of("explore", self.system, options, enumerable)
-        if not isinstance(self.machine, Enumerable):
+        if not follows(self.machine, Enumerable):
             raise TypeError(
                 f"A {type(self.machine).__name__} cannot be explored. Give it `encoding`, "
                 "`alternatives`, `choosers`, `encode` and `decode`."
             )
         self.encoding = self.machine.encoding
+        self._bytes_of_successor = _bytes_of_successor(self.machine)
         self.choosers = device_array(self.machine.choosers())
         self.sizes = self._fitting_sizes()
 
@@ -97,14 +105,14 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
             free = self.limit if free is None else min(free, self.limit)
         if free is None:
             return sizes
-        most = free // _SHARE // _bytes_of_successor(self.machine)
+        most = free // _SHARE // self._bytes_of_successor
         fitting = tuple(size for size in sizes if size == sizes[0] or size <= most)
         largest = 1 << max(most.bit_length() - 1, 0)
         return fitting if fitting == sizes or largest <= fitting[-1] else (*fitting, largest)
 
     def working_bytes(self, chunks: int) -> int:
         """What so many of the largest chunks take while they are made."""
-        return chunks * self.sizes[-1] * _bytes_of_successor(self.machine)
+        return chunks * self.sizes[-1] * self._bytes_of_successor
 
     def size(self, num: int, wanted: int, at_least: int) -> int:
         """How many to look at together, of this many, when `num` configurations are known."""

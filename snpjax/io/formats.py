@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from .._text.nearest import nearest
-from .errors import file_error
+from .errors import ReadError, file_error
+from .kinds import Holds, Kind, Told, WrongKind, is_greatspn, is_json, is_pnml, told_by_text
 from .source import Source, load
 
 
-#: What the files of a format hold: a spiking system, a net, or a graph of configurations.
-Holds: TypeAlias = Literal["system", "net", "graph"]
 #: What a format of models may hold besides the plainest ones.
 Feature: TypeAlias = Literal[
     "populations", "compatibility", "variants", "sub-nets", "final markings"
@@ -41,7 +40,7 @@ SystemFormat: TypeAlias = Literal[
 NetFormat: TypeAlias = Literal[
     "lsn", "hsn", "mcc", "msn", "greatspn", "net", "ndr", "pnml", "tapn", "pipe"
 ]
-GraphFormat: TypeAlias = Literal["aut", "prism", "nusmv", "dot", "graphml", "json", "svg"]
+GraphFormat: TypeAlias = Literal["aut", "prism", "drn", "nusmv", "dot", "graphml", "json", "svg"]
 
 
 @dataclass(frozen=True)
@@ -94,18 +93,11 @@ class Format:
                 raise ValueError(f"The suffix is {suffix!r}. Write it in lower case, with its dot.")
 
 
-# A rule of the ESNP dialect begins with [, too, but not with a list of numbers.
-_JSON = re.compile(r"\s*(\{|\[\s*([\[{\"\]]|-?\d[\d.eE+-]*\s*[],]))")
 _MODEL = re.compile("@model", re.IGNORECASE)
 _NATIVE = re.compile(r'"schema"\s*:')
-#: The root element of PNML, after declarations and comments.
-_PNML = re.compile(r"(?:\s|<\?[^>]*>|(?><!--.*?-->))*+<(?:\w+:)?pnml\b", re.DOTALL)
+#: Suffixes that files of other kinds have, too.
+_SHARED = (".json", ".yaml", ".yml")
 _OF_PNML = ("net", "drop_time", "ignore_unknown")
-
-
-def is_json(text: str) -> bool:
-    """Whether a text is JSON by its first characters."""
-    return _JSON.match(text) is not None
 
 
 def _later(place: str) -> Callable[..., Any]:
@@ -252,7 +244,7 @@ FORMATS: tuple[Format, ...] = (
         "net",
         (".net",),
         _later(".sleptsov.greatspn:read_greatspn"),
-        recognises=lambda source: source.text.startswith("|"),
+        recognises=is_greatspn,
         options=("drop_time",),
         help="nets with plain tokens; a `.net` file whose first line is `\\|0\\|`",
     ),
@@ -301,7 +293,7 @@ FORMATS: tuple[Format, ...] = (
         "net",
         (".xml",),
         _later(".sleptsov.pnml:read_pnml"),
-        recognises=lambda source: _PNML.match(source.text[:65_536]) is not None,
+        recognises=is_pnml,
         options=_OF_PNML,
         help="a `.xml` file whose root element is `<pnml>`",
     ),
@@ -324,6 +316,15 @@ FORMATS: tuple[Format, ...] = (
         options=("labels", "predicates", "chain"),
         help="three files: configurations as variables, labels, and choices as actions of a "
         "decision process; with `chain=True` a Markov chain of uniform choices",
+    ),
+    Format(
+        "drn",
+        "Storm DRN",
+        "graph",
+        (".drn",),
+        writer=_later("snpjax.check.exports.drn:drn_files"),
+        options=("labels", "predicates", "chain"),
+        help="Storm's direct encoding, with the states, labels and actions of PRISM explicit",
     ),
     Format(
         "nusmv",
@@ -393,7 +394,7 @@ def format_named(format: str | Format, holds: Holds) -> Format:
         if format.holds == holds:
             return format
         raise ValueError(
-            f"{format.title} is a format of a {format.holds}, not of a {holds} (use "
+            f"{format.title} is a format of a {format.holds}, not of a {holds} (use: "
             f"{_FUNCTIONS[format.holds]})"
         )
     if not isinstance(format, str):
@@ -436,11 +437,40 @@ def check_suffix(path: str | os.PathLike[str], holds: Holds, source: Source | No
     name, suffix = os.fspath(path), Path(path).suffix.lower()
     if source is None and os.path.isdir(path):
         raise file_error(name, "this is a folder (name a file in it)")
-    other: Holds = "net" if holds == "system" else "system"
-    if is_of_net(path, source) == (holds == "system") and _of_suffix(path, other):
-        raise file_error(name, f"this is a file of a {other} (use {_FUNCTIONS[other]})")
+    told = Told("net") if is_of_net(path, source) else None
+    if told is None and (suffix in _SHARED or not _of_suffix(path, holds)):
+        told = _told(path, source)
+    if told is None and holds == "net" and _of_suffix(path, "system"):
+        told = Told("system")
+    if told is not None and told.kind != holds:
+        raise WrongKind(name, *told)
     if not _of_suffix(path, holds):
         raise file_error(name, f"unknown suffix {suffix!r} ({read_are(holds)}; or give format=)")
+
+
+def refuse_other_kind(source: Source, kind: Kind) -> None:
+    """Refuse a text that is not read as this kind, if it is of another.
+
+    **Raises:** `WrongKind`.
+    """
+    told = told_by_text(source) or _told(source.path, source)
+    if told is not None and told.kind != kind:
+        shown = _told(source.path, source) or told
+        raise WrongKind(source.path, *(shown if shown.kind == told.kind else told))
+
+
+def _told(path: str | os.PathLike[str], source: Source | None) -> Told | None:
+    """What a file holds, by its suffix, and where that is of no kind or of several by its text;
+    `None` if neither says it, or the text cannot be read."""
+    kinds = [holds for holds in get_args(Holds) if _of_suffix(path, holds)]
+    is_shared = Path(path).suffix.lower() in _SHARED
+    if len(kinds) == 1 and not is_shared:
+        return Told(kinds[0])
+    try:
+        told = told_by_text(source or load(path))
+    except ReadError:
+        return None
+    return Told(told.kind) if told is not None and is_shared else told
 
 
 def is_of_net(path: str | os.PathLike[str], source: Source | None = None) -> bool:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from snpjax_formats.atomic import atomic_write_all
 
@@ -22,7 +22,7 @@ def write_graph(
     labels: EdgeLabels | None = None,
     predicates: Mapping[str, Predicate] | None = None,
     chain: bool = False,
-    bounds: int | Mapping[str, int] | None = None,
+    bounds: int | Mapping[str, int] | Literal["unbounded"] | None = None,
 ) -> tuple[Path, ...]:
     """Write a configuration graph to a file of another tool.
 
@@ -40,7 +40,7 @@ def write_graph(
     - `predicates`: labels of PRISM by name, as functions of configurations.
     - `chain`: PRISM's model is a Markov chain with uniform choices, not a decision process.
     - `bounds`: the largest number of spikes of each neuron in NuSMV, one for all or by name; by
-      default the largest of the graph.
+      default the largest of the graph. `"unbounded"` are integers without bounds, for nuXmv.
 
     **Returns:** the files.
 

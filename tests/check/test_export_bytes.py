@@ -19,10 +19,10 @@ MODELS = {
 }
 #: sha256 of all files of a model, one after the other, the first 16 digits.
 DIGESTS = {
-    "naturals": "884d3ca17ddab8d9",
-    "odd names": "36fe96c9ae71f391",
-    "plasticity": "69a558d2aa14697c",
-    "division": "e1ce22aff7012a43",
+    "naturals": "d242a9d8d262c5f3",
+    "odd names": "4ae551b227fe1f70",
+    "plasticity": "65b82dd796bb82ea",
+    "division": "e2dec802f3ec0a3e",
     "net": "f1f313e5f2d22c7a",
 }
 

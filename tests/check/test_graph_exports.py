@@ -21,6 +21,7 @@ from tests.support.graph_readers import (
     Smv,
     read_aut,
     read_dot,
+    read_drn,
     read_graphml,
     read_json,
     read_prism,
@@ -33,6 +34,7 @@ CHUNKS = (64,)
 READERS = {
     "aut": read_aut,
     "prism": read_prism,
+    "drn": read_drn,
     "dot": read_dot,
     "graphml": read_graphml,
     "json": read_json,
@@ -80,6 +82,8 @@ def assert_same(graph, read):
     """The numbers that every export must keep, and the edges themselves."""
     assert read.num_configurations == graph.num_configurations and read.initial == 0
     assert read.halting == set(np.flatnonzero(graph.is_halting).tolist())
+    if "labels" in read.extra:
+        assert read.extra["labels"]["deadlock"] == set(graph.deadlocks().tolist())
     # Some formats also tell the halting ones that were not expanded.
     assert read.unexpanded - read.halting == set(np.flatnonzero(graph.is_open).tolist())
     found = [(source, target) for source, _, target in read.edges]
@@ -105,8 +109,12 @@ def assert_all_formats(graph, **options):
 
 def assert_same_chain(graph, path):
     """Uniform choices, added up by source and target."""
-    write_graph(graph, path, chain=True)
-    read = read_prism(path)
+    for suffix, reader in ((".tra", read_prism), (".drn", read_drn)):
+        write_graph(graph, path.with_suffix(suffix), chain=True)
+        _assert_same_chain(graph, reader(path.with_suffix(suffix)))
+
+
+def _assert_same_chain(graph, read):
     counts = Counter(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
     wanted = {
         edge: Fraction(count, int(np.diff(graph.first_edge)[edge[0]]))
@@ -431,3 +439,45 @@ def test_bad_input(tmp_path):
         with pytest.raises(ValueError, match="edges=True"):
             write_graph(without, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_deadlocks_of_a_system_are_where_spikes_are_left(tmp_path):
+    """It may take three spikes and be done, or two and keep one for ever."""
+    neurons = [
+        snp.Neuron("n", 3, ["a^3 -> a", "a^3/a^2 -> a"]),
+        snp.Neuron("sink"),  # without rules, so that spikes may stay
+    ]
+    graph = snp.explore(snp.SpikingSystem(neurons, [("n", "sink")]))
+    assert len(graph.halting()) == 2
+    (stuck,) = graph.deadlocks()
+    assert graph.configurations().spikes[stuck].tolist() == [1, 1]
+    write_graph(graph, tmp_path / "graph.tra")
+    labels = read_prism(tmp_path / "graph.tra").extra["labels"]
+    assert labels["deadlock"] == {stuck} and labels["halting"] == set(graph.halting().tolist())
+
+
+def test_nusmv_without_bounds(tmp_path):
+    """As with bounds that are never reached, but for the variable that tells an overflow."""
+    for system, saturate in ((parting(), {}), (naturals(), {"c": 4})):
+        bounded, unbounded = (
+            Smv(to_nusmv(system, bounds=bounds, saturate=saturate)) for bounds in (90, "unbounded")
+        )
+        at = list(bounded.ranges).index("overflow")
+        assert [*unbounded.ranges] == [name for name in bounded.ranges if name != "overflow"]
+
+        def without(state, at=at):
+            return (*state[:at], *state[at + 1 :])
+
+        states, transitions = bounded.explore()
+        assert unbounded.explore()[0] == [without(state) for state in states]
+        assert len(unbounded.explore()[1]) == len(transitions)
+    graph = explore(growing(), chunks=CHUNKS, max_configurations=10)
+    (path,) = write_graph(graph, tmp_path / "model.smv", bounds="unbounded")
+    assert "spikes_p : integer;" in path.read_text()
+    model = Smv(path.read_text())
+    state = model.initial()
+    for _ in range(70):
+        ((_, state),) = model.steps(state)
+    assert max(state) > 3 * graph.spikes.max()  # nothing overflows
+    with pytest.raises(ValueError, match="no option `bounds`"):
+        write_graph(graph, tmp_path / "model.aut", bounds="unbounded")

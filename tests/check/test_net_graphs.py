@@ -147,13 +147,34 @@ def test_what_is_read_off(graph):
     tokens = graph.configurations().marking
     assert graph.bounds()["p3"] == (0, int(tokens[:, 2].max()))
     assert graph.unused_rules() == ["t4"]
-    stuck = [i for i in graph.halting().tolist() if tokens[i, :2].any()]  # nothing takes from p3
-    assert graph.deadlocks().tolist() == stuck
+    dead = sorted(set(range(graph.num_configurations)) - set(graph.sources.tolist()))
+    assert tokens[dead].any() and graph.deadlocks().tolist() == graph.halting().tolist() == dead
     assert graph.num_transitions == graph.num_choices
     with pytest.raises(ValueError, match="is no output neuron"):
         graph.emitted()
     with pytest.raises(NotImplementedError, match="has no outputs to compare"):
         snp.equivalent(graph, graph)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_nusmv_of_a_net_without_bounds(rule):
+    """As with bounds that are never reached, but for the variable that tells an overflow."""
+    made = {
+        bounds: Smv(net_to_nusmv(race(), bounds=bounds, rule=RULES[rule]))
+        for bounds in (50, "unbounded")
+    }
+    assert [*made["unbounded"].ranges, "overflow"] == [*made[50].ranges]
+    states, transitions = made[50].explore()
+    own = made["unbounded"].explore()
+    assert own[0] == [state[:-1] for state in states] and len(own[1]) == len(transitions)
+
+
+def test_an_unbounded_model_by_the_command(tmp_path):
+    (tmp_path / "add.lsn").write_text(ADD)
+    succeed("explore", tmp_path / "add.lsn", "-o", tmp_path / "add.smv", "--unbounded")
+    assert " : integer;" in (tmp_path / "add.smv").read_text()
+    wrong = invoke("explore", tmp_path / "add.lsn", "--unbounded")
+    assert wrong.exit_code == 2 and "--unbounded: it needs an .smv file OUT" in wrong.stderr
 
 
 # ---- commands ----

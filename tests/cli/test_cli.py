@@ -409,22 +409,23 @@ def test_a_file_of_the_other_kind_names_its_command(command, pair, tmp_path):
     net = tmp_path / "my net.lsn"
     net.write_text("1 1 1 0 1\n1 1 1\n1 1\n")
     second = ["x.dot"] if command == "convert" else []
-    file = "" if second else f" '{net}'"
-    assert f"a file of a net (use snpjax sleptsov {command}{file})" in fail(command, net, *second)
-    file, second = ("", ["x.lsn"]) if second else (f" {pair}", [])
-    said = fail("sleptsov", command, pair, *second)
-    assert f"a file of a system (use snpjax {command}{file})" in said
+    out = " OUT" if second else ""
+    said = fail(command, net, *second)
+    assert f"a file of a net (use: snpjax sleptsov {command} '{net}'{out})" in said
+    said = fail("sleptsov", command, pair, *(["x.lsn"] if second else []))
+    assert f"a file of a spiking system (use: snpjax {command} {pair}{out})" in said
 
 
 def test_only_options_of_the_command_are_advised(pair, tmp_path):
     other = tmp_path / "pair.exe"
     other.write_text(PAIR)
-    assert "or give" not in fail("run", other)
-    assert "; or give --from)" in fail("convert", other, "x.dot")
-    assert "; or give --from)" in fail("sleptsov", "run", other)
+    for command in (["run", other], ["convert", other, "x.dot"]):
+        assert "; or give --from)" in fail(*command)
+    use = f"(use: snpjax run {other} --from plingua)"
+    assert use in fail("sleptsov", "run", other)
     table = tmp_path / "table.pli"
     table.write_text('[{"id": 1}]')
-    assert "not P-Lingua (name it .json)" in fail("run", table)
+    assert "not P-Lingua (name it .json, or give --from)" in fail("run", table)
     lines = tmp_path / "lines.pli"
     lines.write_text("@mu = p, q\n")
     assert "or give --from esnp)" in fail("convert", lines, "x.dot", "--from", "plingua")

@@ -54,7 +54,7 @@ def test_json(naturals):
     assert value["choices"] == graph.num_choices
     assert value["transitions"] == graph.num_transitions
     assert value["complete"] is True and value["stop"] == "complete"
-    assert value["halting"] == len(graph.halting()) and value["stuck"] == len(graph.deadlocks())
+    assert value["halting"] == len(graph.halting()) and value["deadlocks"] == len(graph.deadlocks())
     assert value["bounds"] == {name: list(x) for name, x in graph.bounds().items()}
     assert value["unused_rules"] == [list(x) for x in graph.unused_rules()]
     assert value["numbers"]["3"] == {

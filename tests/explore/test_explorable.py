@@ -199,7 +199,7 @@ def test_the_graph_is_the_one_made_by_hand(graph, tmp_path):
     assert list(zip(steps.sources, names, steps.targets, strict=True)) == edges
     assert graph.is_complete and graph.num_transitions == len(edges)
     assert graph.bounds() == {"a": (0, 2), "b": (0, 0), "c": (0, 1)}
-    assert graph.unused_rules() == [] and not len(graph.deadlocks())
+    assert graph.unused_rules() == [] and not len(graph.deadlocks())  # by `is_stuck`
     assert len(graph.halting()) == 2
 
 

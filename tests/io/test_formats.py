@@ -59,7 +59,9 @@ def test_a_format_of_systems_from_outside(tmp_path):
     variant = snp.SpikingSystem([snp.Neuron("p", 1, ["a -> -a"])], variant=snp.AntiSpikes())
     with pytest.warns(snp.WriteWarning, match="the variant AntiSpikes"):
         snp.write(variant, path, format=CHAIN, lossy=True)
-    with pytest.raises(ValueError, match=r"chains is a format of a system, not of a net \(use snp"):
+    with pytest.raises(
+        ValueError, match=r"chains is a format of a system, not of a net \(use: snp"
+    ):
         snp.read_net(path, format=CHAIN)
 
 
@@ -123,12 +125,12 @@ def test_a_shared_suffix_is_decided_by_the_text(tmp_path, monkeypatch):
     path.write_text("net")
     assert formats.is_of_net(path)
     assert formats.format_to_read(Source("a.chain", "net"), "net") == net
-    with pytest.raises(snp.ReadError, match=r"this is a file of a net \(use snp.read_net"):
+    with pytest.raises(snp.ReadError, match=r"this is a file of a net \(use: snp.read_net"):
         snp.read(path)
     path.write_text("1")
     assert not formats.is_of_net(path)
     assert formats.format_to_read(Source("a.chain", "1"), "system") == CHAIN
-    with pytest.raises(snp.ReadError, match=r"this is a file of a system \(use snp.read "):
+    with pytest.raises(snp.ReadError, match=r"a file of a spiking system \(use: snp.read\)"):
         snp.read_net(path)
     with pytest.raises(snp.ReadError, match="a.chain: no format is recognised"):
         formats.format_to_read(Source("a.chain", "1"), "net")

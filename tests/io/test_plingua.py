@@ -296,7 +296,6 @@ def test_three_errors():
         ("@ms(y) = a; @mu = x;", "3:5", "no neuron 'y' (the only one is 'x')"),
         ("@mu = x; @mout = y;", "3:18", "no neuron 'y'"),
         ("@mu = x; @min = y;", "3:17", "no neuron 'y'"),
-        ("@mu = x; [a --> a]'y;", "3:20", "no neuron 'y'"),
         ("@mu = x; @minst = (1,1);", "3:10", "no input neuron"),
         ("@mu = x; @min = x; @minst = (0,1);", "3:30", "the step of an input spike is 0"),
         ("@mu = x; call net();", "3:10", "no module net (the only one is 'main')"),
@@ -362,6 +361,44 @@ def test_warnings_have_places():
     assert first.startswith("f.pli:3:23: neuron 'x', rule 2 repeats a -> a")
     assert first.endswith("first at 3:10")
     assert second.startswith("f.pli:4:2: ") and "can never apply" in second
+
+
+def test_rules_of_labels_that_no_neuron_bears_are_warned_of():
+    text = main("@mu = x, y;\n[a --> a]'z; [a --> a]'x;\n[a --> a]'q{i} : 1<=i<=9;")
+    with pytest.warns(ReadWarning) as caught:
+        system = read_plingua(Source("f.pli", text), "extended")
+    assert system == parse(main("@mu = x, y;\n[a --> a]'x;"))
+    first, second = str(caught[0].message).splitlines()
+    assert first.startswith("f.pli:4:11: rule: there is no neuron 'z' (the neurons are 'x', 'y')")
+    assert first.endswith("the rule is never used (remove it, or correct the label)")
+    assert second.startswith("f.pli:5:11: ") and second.endswith("; and 8 more like it")
+
+
+PATTERN = "!firing { [a --> b]'h; }\n"
+DEFINITION = "@model(spiking_psystems) = firing, other;\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        DEFINITION,
+        PATTERN + DEFINITION,
+        f"/* both */ {DEFINITION}{PATTERN}",
+        f"{DEFINITION}@model<spiking_psystems>\n",
+        f"@model(transition) = firing;\n{DEFINITION}",
+        f"@model(transition) = firing;\n{PATTERN}@MODEL < spiking_psystems >\n",
+    ],
+)
+def test_headers_of_plingua_5(head):
+    text = f"{head}def main() {{ @mu = x; @ms(x) = a; [a --> a]'x; }}"
+    with pytest.warns(ReadWarning, match=r"the definition of the model '\w+' is not applied"):
+        system = read_plingua(Source("f.pli", text), "extended")
+    assert system == parse(main("@mu = x; @ms(x) = a; [a --> a]'x;"))
+    with pytest.raises(ReadError) as caught, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReadWarning)
+        read_plingua(Source("f.pli", text.replace("(x) =", "(y) =")), "extended")
+    (found,) = caught.value.diagnostics
+    assert "no neuron 'y'" in found.message and found.line == 1 + head.count("\n")
 
 
 def test_mistakes_in_several_statements_and_modules_are_reported_together():
@@ -442,6 +479,9 @@ def test_a_family_has_one_error():
     [
         ("@model<transition_psystems>\ndef main() {}", "1:8", "a model of 'transition_psystems'"),
         ("def main() {} @model<spiking_psystems>", "1:1", "does not begin with a model line"),
+        ("@model(transition) = evolution;\ndef main() {}", "1:8", "a model of 'transition'"),
+        ("@model(spiking_psystems) = a\ndef main() {}", "1:1", "the model line is not complete"),
+        ("!a { [a -> b]'h; }\n@model<pdp>", "2:8", "a model of 'pdp'"),
         ("/* */ def main() {}", "1:7", "there is no @model<spiking_psystems>, so this is no"),
         (' [{"id": 1}]', "1:2", "this is JSON, not P-Lingua (name it .json, or give format=)"),
         ("@model<spiking_psystems>\ndef start() {}", "1:1", "no module main"),

@@ -210,7 +210,7 @@ def test_calibrated_numbers(tmp_path, files):
         ("simulate INITIAL -c no.json", 2, "there is no such file"),
         ("simulate INITIAL -c MODEL --start late", 2, "there is no start rule 'late'"),
         ("expected INITIAL -c MODEL --phi-min 1e9", 2, "is above every cell"),
-        ("expected MODEL -c MODEL", 2, ":1:1: line 1: 1 columns, expected 2"),
+        ("expected MODEL -c MODEL", 2, "this is a proliferation model"),
         ("calibrate MODEL --objective best", 2, "there is no objective 'best'"),
     ],
 )

@@ -1184,3 +1184,28 @@ def check_identity(format, *drawn):
         text, again = write(system, system.level, format)
         assert again == system
         assert write(again, system.level, format)[0] == text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"C": [1], "VL": [1], "F": [[1]], "L": [[1]], "T": [[4, 4]], "syn": [], "envSyn": 1},
+        {"nodes": [{"id": "n", "data": {"var_": [["x", "1"]], "prf": []}}], "edges": []},
+        {"NSNP": {"neurons": [], "syn": []}, "branch": None},
+    ],
+)
+def test_numerical_systems_are_refused_as_such(value, tmp_path):
+    path = tmp_path / "numerical.json"
+    path.write_text(json.dumps(value))
+    with pytest.raises(ReadError) as caught:
+        snp.read(path)
+    (found,) = caught.value.diagnostics
+    assert (found.line, found.column) == (1, 1)
+    assert found.message.startswith("this is a numerical SN P system (NSNP)")
+
+
+def test_nodes_with_other_data_are_not_numerical():
+    text = json.dumps({"nodes": [{"id": "n", "data": {"label": "n"}}], "edges": []})
+    with pytest.raises(ReadError) as caught:
+        quiet(text)
+    assert "numerical" not in str(caught.value)

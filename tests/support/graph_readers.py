@@ -90,7 +90,7 @@ def read_prism(path: Path) -> ReadGraph:
     assert all(abs(x - 1) < 1e-9 for x in total.values())
     assert {s if is_chain else s[0] for s in total} == set(range(sizes[0])), "deadlocks"
     of = {name: {s for s, own in labels.items() if name in own} for name in label_names}
-    assert of["deadlock"] == of["halting"]
+    assert of["deadlock"] <= of["halting"]
     (initial,) = of["init"]
     return ReadGraph(
         sizes[0],
@@ -100,6 +100,49 @@ def read_prism(path: Path) -> ReadGraph:
         of["unexpanded"],
         states,
         {"variables": variables, "labels": of},
+    )
+
+
+# ---- Storm ----
+
+
+def read_drn(path: Path) -> ReadGraph:
+    """Storm's DRN: a header, then states with their labels, actions and targets."""
+    head, _, body = path.read_bytes().decode("ascii").partition("@model\n")
+    match = re.fullmatch(
+        r"@type: (MDP|DTMC)\n@parameters\n\n@reward_models\n\n"
+        r"@nr_states\n(\d+)\n@nr_choices\n(\d+)\n",
+        head,
+    )
+    assert match, head
+    is_chain, num_states, num_choices = match[1] == "DTMC", int(match[2]), int(match[3])
+    labels: list[set[str]] = []
+    actions: list[tuple[int, str]] = []
+    edges: list[tuple[int, str, int]] = []
+    for line in body.splitlines():
+        words = line.split()
+        if line.startswith("state "):
+            assert int(words[1]) == len(labels)
+            labels.append(set(words[2:]))
+        elif line.startswith("\taction "):
+            actions.append((len(labels) - 1, words[1]))
+        else:
+            assert line.startswith("\t\t") and words[1] == ":"
+            source, action = actions[-1]
+            assert source == len(labels) - 1 and (is_chain or float(words[2]) == 1)
+            if labels[source] & {"halting", "unexpanded"}:
+                assert int(words[0]) == source and float(words[2]) == 1
+            else:
+                edges.append((source, words[2] if is_chain else action, int(words[0])))
+    assert len(labels) == num_states and len(actions) == num_choices
+    of = {name: {s for s, own in enumerate(labels) if name in own} for name in set().union(*labels)}
+    return ReadGraph(
+        num_states,
+        edges,
+        min(of["init"]),
+        of.get("halting", set()),
+        of.get("unexpanded", set()),
+        extra={"labels": {"deadlock": set(), **of}},
     )
 
 
@@ -215,6 +258,7 @@ section: "VAR" declaration* -> var
 declaration: NAME ":" type ";"
 type: NUMBER ".." NUMBER -> range
     | "boolean" -> boolean
+    | "integer" -> integer
 assignment: "init" "(" NAME ")" ":=" expression ";" -> init
     | "next" "(" NAME ")" ":=" expression ";" -> next
 ?expression: either
@@ -315,6 +359,9 @@ class _ToPython(Transformer):
         low, high = map(int, x)
         assert low < high, "NuSMV wants two values or more"
         return range(low, high + 1)
+
+    def integer(self, x):
+        return range(-(2**62), 2**62)
 
     def boolean(self, x):
         return (False, True)

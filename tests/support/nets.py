@@ -90,3 +90,28 @@ def _num_rows(net: SleptsovNet) -> int:
 
 def _joined(arcs: Arcs, more: list[tuple[int, int, int]]) -> Arcs:
     return Arcs.of([*arcs.triples(), *more])
+
+
+def kanban(cards: int) -> SleptsovNet:
+    """The Kanban system of Ciardo and Tilgner (1996), with the same number of cards in each of its
+    four cells: 160 markings with 1, 4,600 with 2, 58,400 with 3, 2,546,432 with 5."""
+    places = [f"{part}{cell}" for cell in range(1, 5) for part in ("m", "b", "o", "k")]
+    firings = [(["k1"], ["m1"])]
+    for i in range(1, 5):
+        firings += [([f"m{i}"], [f"b{i}"]), ([f"b{i}"], [f"m{i}"]), ([f"m{i}"], [f"o{i}"])]
+    firings += [
+        (["o1", "k2", "k3"], ["k1", "m2", "m3"]),
+        (["o2", "o3", "k4"], ["k2", "k3", "m4"]),
+        (["o4"], ["k4"]),
+    ]
+    number = {place: index for index, place in enumerate(places)}
+    sides = [
+        [(number[place], t, 1) for t, firing in enumerate(firings) for place in firing[side]]
+        for side in (0, 1)
+    ]
+    return SleptsovNet(
+        [cards * place.startswith("k") for place in places],
+        inputs=Arcs.of(sides[0]),
+        outputs=Arcs.of(sides[1]),
+        place_names=tuple(places),
+    )

@@ -1,6 +1,7 @@
 """NuSMV: the system itself as a symbolic model, one step a transition."""
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 from ..._text.quoting import printable
 from ...explore import Graph
@@ -40,7 +41,7 @@ def nusmv_files(graph: Graph, options: ExportOptions) -> Files:
 def to_nusmv(
     system: SpikingSystem,
     *,
-    bounds: int | Mapping[str, int],
+    bounds: int | Mapping[str, int] | Literal["unbounded"],
     lows: Mapping[str, int] | None = None,
     saturate: Mapping[str, int] | None = None,
     clock: int = 0,
@@ -57,7 +58,9 @@ def to_nusmv(
 
     **Arguments:**
 
-    - `bounds`: the largest number of spikes of each neuron, one for all or by name.
+    - `bounds`: the largest number of spikes of each neuron, one for all or by name; or
+      `"unbounded"`: counts are of the type `integer`, for checkers of infinite systems (nuXmv with
+      `check_property_as_invar_ic3` and the like), and nothing overflows.
     - `lows`: in a signed system the least numbers; by default the negative bounds.
     - `saturate`, `clock`: as in `snpjax.explore`.
 
@@ -87,7 +90,7 @@ class _Model:
     def __init__(
         self,
         system: SpikingSystem,
-        bounds: int | Mapping[str, int],
+        bounds: int | Mapping[str, int] | Literal["unbounded"],
         lows: Mapping[str, int],
         saturate: Mapping[str, int],
         clock: int,
@@ -96,11 +99,20 @@ class _Model:
         self.ids = dict(
             zip(system.names, identifiers([n.name for n in system.neurons]), strict=True)
         )
-        self.high = {n.name: _bound(n, bounds, saturate) for n in system.neurons}
+        self.is_bounded = bounds != "unbounded"
+        #: Those of the neurons that have one.
+        self.high: dict[str, int] = {
+            n.name: _bound(n, {} if bounds == "unbounded" else bounds, saturate)
+            for n in system.neurons
+            if self.is_bounded or n.name in saturate
+        }
         self.low = {
-            name: lows.get(name, -abs(self.high[name])) if system.signed else 0 for name in self.ids
+            name: lows.get(name, -abs(high)) if system.signed else 0
+            for name, high in self.high.items()
         }
         for neuron in system.neurons:
+            if neuron.name not in self.high:
+                continue
             if not self.low[neuron.name] <= neuron.spikes <= self.high[neuron.name]:
                 raise ValueError(
                     f"Neuron {neuron.name!r} begins with {neuron.spikes} spikes, outside its "
@@ -138,6 +150,8 @@ class _Model:
                 yield f"  choice_{self.ids[name]} : -1..{last};"
         yield from self.variables()
         yield "DEFINE"
+        if not self.is_bounded:
+            yield "  overflow := FALSE;"
         for neuron in self.system.neurons:
             yield from self.defines(neuron)
         yield from self.halting()
@@ -149,14 +163,17 @@ class _Model:
     def variables(self) -> Iterator[str]:
         yield "VAR"
         for name, own in self.ids.items():
-            yield f"  spikes_{own} : {number_range(self.low[name], self.high[name])};"
+            is_bounded = name in self.high
+            kind = number_range(self.low[name], self.high[name]) if is_bounded else "integer"
+            yield f"  spikes_{own} : {kind};"
             if name in self.delayed:
                 most = max(rule.produce for _, rule in self.rules[name] if rule.delay)
                 yield f"  timer_{own} : {number_range(0, self.delayed[name])};"
                 yield f"  pending_{own} : {number_range(0, most)};"
         if self.last_step:
             yield f"  step : {number_range(0, self.last_step)};"
-        yield "  overflow : boolean;"
+        if self.is_bounded:
+            yield "  overflow : boolean;"
 
     def defines(self, neuron: Neuron) -> Iterator[str]:
         """What happens to a neuron in a step."""
@@ -213,8 +230,13 @@ class _Model:
         leaves = []
         for neuron in self.system.neurons:
             name, own = neuron.name, self.ids[neuron.name]
-            low, high = self.low[name], self.high[name]
             yield f"  init(spikes_{own}) := {_number(int(neuron.spikes))};"
+            if name not in self.high:
+                yield f"  next(spikes_{own}) := next_spikes_{own};"
+                if name in self.delayed:
+                    yield from self.assigns_of_delays(name)
+                continue
+            low, high = self.low[name], self.high[name]
             cases = [("overflow", f"spikes_{own}")]
             if name in self.saturate:
                 high = self.saturate[name]
@@ -231,8 +253,9 @@ class _Model:
             yield "  init(step) := 0;"
             stays = f"halting | overflow | step = {self.last_step}"
             yield f"  next(step) := {case([(stays, 'step')], 'step + 1')};"
-        yield "  init(overflow) := FALSE;"
-        yield f"  next(overflow) := {' | '.join(['overflow', *leaves])};"
+        if self.is_bounded:
+            yield "  init(overflow) := FALSE;"
+            yield f"  next(overflow) := {' | '.join(['overflow', *leaves])};"
 
     def assigns_of_delays(self, name: str) -> Iterator[str]:
         own = self.ids[name]

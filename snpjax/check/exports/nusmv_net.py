@@ -1,6 +1,7 @@
 """NuSMV: a Sleptsov net as a symbolic model, one firing a transition of it."""
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -16,7 +17,7 @@ from .smv_text import case, number_range
 def net_to_nusmv(
     net: SleptsovNet,
     *,
-    bounds: int | Mapping[str, int],
+    bounds: int | Mapping[str, int] | Literal["unbounded"],
     rule: AbstractRule | None = None,
     clock: int = 0,
 ) -> str:
@@ -31,7 +32,8 @@ def net_to_nusmv(
 
     **Arguments:**
 
-    - `bounds`: the largest number of tokens of each place, one for all or by name.
+    - `bounds`: the largest number of tokens of each place, one for all or by name; or
+      `"unbounded"`, see `to_nusmv`.
 
     **Raises:** `ValueError` for a place without bound or beyond it from the start.
 
@@ -47,7 +49,7 @@ class _Model:
     def __init__(
         self,
         net: SleptsovNet,
-        bounds: int | Mapping[str, int],
+        bounds: int | Mapping[str, int] | Literal["unbounded"],
         rule: AbstractRule,
         clock: int,
     ):
@@ -55,6 +57,11 @@ class _Model:
         self.places = identifiers(list(net.place_names))
         self.transitions = identifiers(list(net.transition_names))
         names = list(net.place_names)
+        self.is_bounded = bounds != "unbounded"
+        if bounds == "unbounded":
+            self.high: list[int | None] = [None] * len(names)
+            self.beaten_by = _closure(net)
+            return
         by_name = bounds if isinstance(bounds, Mapping) else dict.fromkeys(names, bounds)
         problems = [
             f"{name!r} begins with {tokens} tokens and its bound is {by_name.get(name)}"
@@ -84,11 +91,14 @@ class _Model:
             yield f"  choice : -1..{len(self.transitions) - 1};"
         yield "VAR"
         for own, high in zip(self.places, self.high, strict=True):
-            yield f"  tokens_{own} : {number_range(0, high)};"
+            yield f"  tokens_{own} : {'integer' if high is None else number_range(0, high)};"
         if self.clock:
             yield f"  step : {number_range(0, self.clock)};"
-        yield "  overflow : boolean;"
+        if self.is_bounded:
+            yield "  overflow : boolean;"
         yield "DEFINE"
+        if not self.is_bounded:
+            yield "  overflow := FALSE;"
         for t in range(len(self.transitions)):
             yield from self.defines(t)
         for p in range(len(self.places)):
@@ -156,6 +166,9 @@ class _Model:
         tokens = self.net.marking.tolist()
         for own, high, first in zip(self.places, self.high, tokens, strict=True):
             yield f"  init(tokens_{own}) := {first};"
+            if high is None:
+                yield f"  next(tokens_{own}) := next_tokens_{own};"
+                continue
             leaves.append(f"next_tokens_{own} > {high}")
             cases = [("overflow", f"tokens_{own}"), (leaves[-1], f"{high}")]
             yield f"  next(tokens_{own}) := {case(cases, f'next_tokens_{own}')};"
@@ -163,8 +176,9 @@ class _Model:
             yield "  init(step) := 0;"
             stays = f"halting | overflow | step = {self.clock}"
             yield f"  next(step) := {case([(stays, 'step')], 'step + 1')};"
-        yield "  init(overflow) := FALSE;"
-        yield f"  next(overflow) := {' | '.join(leaves)};"
+        if self.is_bounded:
+            yield "  init(overflow) := FALSE;"
+            yield f"  next(overflow) := {' | '.join(leaves)};"
 
     def constraint(self) -> Iterator[str]:
         """The choice is a transition that may fire if there is one."""

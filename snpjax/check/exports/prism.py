@@ -1,13 +1,13 @@
 """PRISM's explicit model files: states, transitions, labels."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from ..._text.conditions import elementwise
-from ..._text.lines import Column, EdgeStyle, Table, lines, numbers, one_of, text
+from ..._text.lines import Column, EdgeLabels, EdgeStyle, Table, lines, numbers, one_of, text
 from ...explore import Graph
 from ...explore.text import (
     column_names,
@@ -16,11 +16,12 @@ from ...explore.text import (
     edge_texts,
     tables,
 )
+from ...machine import SomeSteps
 from .identifiers import identifiers
 from .write import ExportOptions, Files, Predicate
 
 
-_BUILT_IN = ("init", "deadlock", "halting", "unexpanded")
+BUILT_IN = ("init", "deadlock", "halting", "unexpanded")
 _NOTHING = {"rules": b"no_rule", "emissions": b"silent"}
 
 
@@ -33,9 +34,8 @@ def prism_files(graph: Graph, options: ExportOptions) -> Files:
     selects its rule 0, and q its rule 1; `p_0s2` takes subset 2 of the synapses. With `chain` it
     has probability 1/n, and choices with one target are added up. PRISM wants successors
     everywhere: halting configurations have a loop, and so have others that were not expanded.
-    `.lab` tells them: `init`, `deadlock` and `halting` (which are the same: PRISM finds out
-    `deadlock` by itself, from the transitions), `unexpanded`, and the predicates. Of a net it is
-    `tokens_p1` of every place, and an action is a transition.
+    `.lab` tells them: `init`, `deadlock` (`Graph.deadlocks`), `halting`, `unexpanded`, and the
+    predicates. Of a net it is `tokens_p1` of every place, and an action is a transition.
 
     No file has comments, which older versions of PRISM do not read.
 
@@ -43,18 +43,23 @@ def prism_files(graph: Graph, options: ExportOptions) -> Files:
         PRISM manual, appendix Explicit Model Files.
     """
     _ = graph.edge_targets
-    for name in options.predicates:
-        if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) or name in _BUILT_IN:
-            raise ValueError(
-                f"{name!r} can be no label of PRISM (write letters, digits and _, and none of "
-                f"{', '.join(_BUILT_IN)})"
-            )
+    check_labels(options.predicates)
     transitions = _chain(graph) if options.chain else _choices(graph, options)
     return {
         ".sta": _states(graph),
         ".lab": _labels(graph, options.predicates),
         ".tra": transitions,
     }
+
+
+def check_labels(names: Iterable[str]) -> None:
+    """Refuse names of predicates that PRISM and Storm cannot take. **Raises:** `ValueError`."""
+    for name in names:
+        if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) or name in BUILT_IN:
+            raise ValueError(
+                f"{name!r} can be no label of PRISM (write letters, digits and _, and none of "
+                f"{', '.join(BUILT_IN)})"
+            )
 
 
 def _states(graph: Graph) -> Iterator[bytes]:
@@ -99,11 +104,8 @@ def _choices(graph: Graph, options: ExportOptions) -> Iterator[bytes]:
     yield f"{graph.num_configurations} {size} {size}\n".encode()
     called = graph.schema.action_names
     names = dict(zip(called, identifiers(called), strict=True))
-    style = EdgeStyle(options.labels, b"_", b"__", _NOTHING[options.labels], b"s")
     for edges, steps in edge_blocks(graph):
-        action = edge_texts(graph.schema, steps, style, names)
-        if any(name[:1].isdigit() for name in names.values()):  # no action begins with a digit
-            action = [b"_", *action]
+        action = action_names(graph, options.labels, steps, names)
         choice = numbers(edges - graph.first_edge[steps.sources])
         yield lines(
             numbers(steps.sources), b" ", choice, b" ", numbers(steps.targets), b" 1 ",
@@ -117,18 +119,16 @@ def _choices(graph: Graph, options: ExportOptions) -> Iterator[bytes]:
 def _chain(graph: Graph) -> Iterator[bytes]:
     """A Markov chain: source, target, probability."""
     loops = np.flatnonzero(graph.is_halting | graph.is_open)
-    size = sum(len(targets) for _, targets, _ in _pairs(graph)) + len(loops)
+    size = sum(len(targets) for _, targets, _ in pairs(graph)) + len(loops)
     yield f"{graph.num_configurations} {size}\n".encode()
-    for sources, targets, counts in _pairs(graph):
-        own = np.diff(graph.first_edge)[sources].astype(np.int64)
-        # Of the pairs (choices there, choices in all) there are few.
-        fraction = one_of(counts << 32 | own, lambda pair: repr((pair >> 32) / (pair & 0xFFFFFFFF)))
+    for sources, targets, counts in pairs(graph):
+        fraction = probabilities(graph, sources, counts)
         yield lines(numbers(sources), b" ", numbers(targets), b" ", fraction, b"\n")
     number = numbers(loops)
     yield lines(number, b" ", number, b" 1\n")
 
 
-def _pairs(
+def pairs(
     graph: Graph,
 ) -> Iterator[tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], Int[np.ndarray, " n"]]]:
     """Sources, their different targets, and the number of choices that lead there."""
@@ -141,10 +141,22 @@ def _pairs(
 
 
 def _labels(graph: Graph, predicates: Mapping[str, Predicate]) -> Iterator[bytes]:
-    names = [*_BUILT_IN, *predicates]
+    names = [*BUILT_IN, *predicates]
     yield (" ".join(f'{number}="{name}"' for number, name in enumerate(names)) + "\n").encode()
+    for number, holds in labelled(graph, predicates):
+        has_one = np.any(holds, axis=0)
+        columns: list[Column] = []
+        for index, own in enumerate(holds):
+            columns.append(text(f" {index}".encode(), own[has_one]))
+        yield lines(numbers(number[has_one]), b":", *columns, b"\n")
+
+
+def labelled(
+    graph: Graph, predicates: Mapping[str, Predicate]
+) -> Iterator[tuple[Int[np.ndarray, " n"], list[Bool[np.ndarray, " n"]]]]:
+    """Numbers of configurations, and where each label holds, block by block."""
     for number, some in configuration_blocks(graph):
-        holds = [number == 0, some.is_halting, some.is_halting, graph.is_open[number]]
+        holds = [number == 0, graph.is_deadlock(some), some.is_halting, graph.is_open[number]]
         for name, predicate in predicates.items():
             own = np.asarray(elementwise(predicate)(some))
             if own.shape != number.shape or own.dtype != bool:
@@ -153,8 +165,23 @@ def _labels(graph: Graph, predicates: Mapping[str, Predicate]) -> Iterator[bytes
                     "configurations (return a boolean for each)"
                 )
             holds.append(own)
-        has_one = np.any(holds, axis=0)
-        columns: list[Column] = []
-        for index, own in enumerate(holds):
-            columns.append(text(f" {index}".encode(), own[has_one]))
-        yield lines(numbers(number[has_one]), b":", *columns, b"\n")
+        yield number, holds
+
+
+def action_names(
+    graph: Graph, labels: EdgeLabels, steps: SomeSteps, names: Mapping[str, str]
+) -> list[Column]:
+    """The texts of actions; `names` are the identifiers of those of the schema."""
+    style = EdgeStyle(labels, b"_", b"__", _NOTHING[labels], b"s")
+    action = edge_texts(graph.schema, steps, style, names)
+    # No action begins with a digit.
+    return [b"_", *action] if any(name[:1].isdigit() for name in names.values()) else action
+
+
+def probabilities(
+    graph: Graph, sources: Int[np.ndarray, " n"], counts: Int[np.ndarray, " n"]
+) -> Column:
+    """The texts of `counts` in the number of choices of each source."""
+    own = np.diff(graph.first_edge)[sources].astype(np.int64)
+    # Of the pairs (choices there, choices in all) there are few.
+    return one_of(counts << 32 | own, lambda pair: repr((pair >> 32) / (pair & 0xFFFFFFFF)))

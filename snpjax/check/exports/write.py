@@ -1,7 +1,7 @@
 """What `write_graph` asks the writers of its formats for, and what they make."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from jaxtyping import Bool
 from numpy import ndarray
@@ -22,4 +22,4 @@ class ExportOptions(NamedTuple):
     labels: EdgeLabels
     predicates: Mapping[str, Predicate]
     chain: bool
-    bounds: int | Mapping[str, int] | None
+    bounds: int | Mapping[str, int] | Literal["unbounded"] | None

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..formats import is_json
+from ..kinds import is_json
 from ..source import Report, Unreadable, shortened
 from . import tree
 from .scan import end_of_previous, marks, skip_gap
@@ -17,6 +17,10 @@ from .syntax import MAX_STATEMENT, Syntax, WordBudget
 
 MODEL = "spiking_psystems"
 _MODEL_LINE = re.compile(r"@model\s*<\s*([^<>\n]*?)\s*>", re.IGNORECASE)
+#: What P-Lingua 5 may have before it: the definition of a model, which can take its place, by
+#: patterns of the rules that are allowed.
+_DEFINITION = re.compile(r"@model\s*\(\s*([A-Za-z_]\w*)\s*\)\s*=([^;{}]*);", re.IGNORECASE)
+_PATTERN = re.compile(r"!\s*([A-Za-z_]\w*)\s*\{[^{}]*\}")
 _NEXT_MODULE = re.compile(r"def\s+[A-Za-z_][A-Za-z_0-9]*\s*\(", re.IGNORECASE)
 
 
@@ -81,18 +85,37 @@ def split_modules(report: Report) -> Frame:
     """The frame of the file. Bodies are only checked for balanced braces here."""
     text = report.source.text
     frame = Frame()
-    model = _MODEL_LINE.match(text, skip_gap(text, 0, len(text)))
+    start, defined = _definitions(report)
+    model = _MODEL_LINE.match(text, start) or defined
     if model is None or model.group(1).lower() != MODEL:
         report.error(*_found_model(text, model))
         return frame
     frame.offset = model.start()
-    start, syntax = model.end(), Syntax(report, WordBudget())
+    start, syntax = max(start, model.end()), Syntax(report, WordBudget())
     while (start := skip_gap(text, start, len(text))) < len(text):
         end = _next_piece(syntax, frame, start)
         if end is None:
             break
         start = end
     return frame
+
+
+def _definitions(report: Report) -> tuple[int, re.Match[str] | None]:
+    """Where the patterns and model definitions of P-Lingua 5 end, and the last of these
+    definitions, that of the model read here if there is one. They are told: what they allow or
+    forbid is not checked."""
+    text, defined = report.source.text, None
+    start = skip_gap(text, 0, len(text))
+    while True:
+        found = _PATTERN.match(text, start) or _DEFINITION.match(text, start)
+        if found is None:
+            return start, defined
+        if found.re is _DEFINITION:
+            if defined is None or found.group(1).lower() == MODEL:
+                defined = found
+            message = f"the definition of the model {shortened(found.group(1))!r} is not applied"
+            report.warning(start, f"{message}: rules are read as those of {MODEL}")
+        start = skip_gap(text, found.end(), len(text))
 
 
 def _found_model(text: str, model: re.Match[str] | None) -> tuple[int, str]:

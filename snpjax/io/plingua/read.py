@@ -176,6 +176,13 @@ class _Assembly:
             message = unknown.message(label, nearest)
             self.report.error(offset, f"{here}: {message}", kind="unknown_neuron")
 
+    def _tell_unborne(self, label: str, offset: int) -> None:
+        """Warn of a rule that no neuron ever has, as P-Lingua accepts them."""
+        if self.draft.are_labels_known and not self.report.tells_no_more_warnings:
+            message = self._unknown.message(label, lambda: self._nearest(label))
+            message = f"rule: {message}; the rule is never used (remove it, or correct the label)"
+            self.report.warning(offset, message, kind="unknown_neuron")
+
     def _nearest(self, label: str) -> str:
         name, brace, _ = label.partition("{")
         family = [known for known in self.names_of if known.startswith(name + "{")] if brace else ()
@@ -199,7 +206,7 @@ class _Assembly:
         for label, nodes in self.draft.rule_nodes.items():
             if label not in created and label not in self.names_of:
                 for node in nodes:
-                    self._names(label, self._whole(node).label.offset, "rule")
+                    self._tell_unborne(label, self._whole(node).label.offset)
         return {x: its for x, its in rules.items() if x in created or x in self.names_of}
 
     def _synapses(self) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from snpjax_formats.atomic import atomic_write
 
 from ...proliferation.histogram import Axis, Histogram
 from ..errors import file_error
+from ..formats import refuse_other_kind
 from ..source import Report, Unreadable, load, reading, shortened
 
 
@@ -100,6 +101,8 @@ def read_histogram(path: str | os.PathLike[str]) -> Histogram:
     with suppress(Unreadable), reading():
         for row in rows(report, ("fluorescence", "count"), "write fluorescence and count"):
             _read_row(report, row, channels, axis)
+    if report.has_errors:
+        refuse_other_kind(source, "histogram")
     if not report.has_errors and not any(cells > 0 for cells, _ in channels.values()):
         raise file_error(source.path, "there are no cells (every count is 0)")
     report.finish()

@@ -19,6 +19,7 @@ from ...proliferation.law import Gamma
 from ...proliferation.model import TOLERANCE, CellType, ProliferationModel
 from ...proliferation.start import Start
 from ..errors import file_error
+from ..formats import refuse_other_kind
 from ..json_checks import Entries, Findings, abbreviated, read_values
 from ..json_text import JsonPath
 from ..source import Report, load, reading
@@ -95,11 +96,14 @@ class ModelFile:
         )
 
 
-def read_model(path: str | os.PathLike[str], *, gamma: bool = False) -> ModelFile:
-    """Read a model from JSON, or YAML by the suffix `.yaml` or `.yml`.
+def read_model(
+    path: str | os.PathLike[str], *, gamma: bool = False, is_yaml: bool | None = None
+) -> ModelFile:
+    """Read a model from JSON or YAML.
 
     **Arguments:**
 
+    - `is_yaml`: whether the file is YAML; by default its suffix says it, `.yaml` or `.yml`.
     - `gamma`: `mean` and `std` of all populations are shape and scale; a population with `"law":
       "gamma"` has them so in any case.
 
@@ -109,6 +113,8 @@ def read_model(path: str | os.PathLike[str], *, gamma: bool = False) -> ModelFil
     if suffix == ".prc":
         fix = "write its fields as JSON; a pickle may run anything when it is opened"
         raise file_error(os.fspath(path), f"a .prc project is a Python pickle ({fix})")
+    if is_yaml is None:
+        is_yaml = suffix in (".yaml", ".yml")
     source = load(path)
     report = Report(source)
 
@@ -117,7 +123,9 @@ def read_model(path: str | os.PathLike[str], *, gamma: bool = False) -> ModelFil
         return None if top is None else _Reader(top, gamma).read(Path(path).parent)
 
     with reading():
-        found = read_values(report, read, is_yaml=suffix in (".yaml", ".yml"))
+        found = read_values(report, read, is_yaml=is_yaml)
+    if report.has_errors:
+        refuse_other_kind(source, "proliferation")
     report.finish()
     assert found is not None
     return found

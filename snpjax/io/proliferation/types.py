@@ -9,6 +9,7 @@ from snpjax_formats.atomic import atomic_write
 from ...proliferation.law import Fixed, Gamma, Normal
 from ...proliferation.model import CellType, problems_of_types
 from ..errors import file_error
+from ..formats import refuse_other_kind
 from ..source import Report, Unreadable, load, reading
 from .histogram import MAX_ERRORS, HistogramRow, rows
 
@@ -40,6 +41,8 @@ def read_types(path: str | os.PathLike[str], *, gamma: bool = False) -> tuple[Ce
                 if second < 0 or (gamma and second == 0):
                     _tell(report, row, 2, names[2], "not positive (or write -1 -1)")
             found.append((p, first, second))
+    if report.has_errors:
+        refuse_other_kind(source, "cell types")
     report.finish()
     types = tuple(
         CellType(f"{i}", p, None if (a, b) == _QUIESCENT else law_of(a, b, gamma))

@@ -13,8 +13,6 @@ from .configurations import Firings, Markings, firings_of, markings_of, visited
 
 def schema_of(net: SleptsovNet) -> Schema[Markings, Firings]:
     """Columns are places, and one transition fires in a step."""
-    is_taken_from = np.zeros(net.num_places, bool)
-    is_taken_from[net.inputs.place] = True
 
     def actions(steps: Firings, labels: EdgeLabels) -> list[Action]:
         """Nothing leaves a net: the transition stands at an edge in any case."""
@@ -60,7 +58,6 @@ def schema_of(net: SleptsovNet) -> Schema[Markings, Firings]:
         words=lambda steps, number: [steps.text(number)],
         num_choosers=1,
         lists={"transitions": net.transition_names},
-        is_stuck=lambda some: np.any((some.marking != 0) & is_taken_from, axis=1),
         step_json=("firings", firings_json),
         quantities={"final": lambda some, _: some.is_final},
         problem_of=problem_of,

@@ -56,8 +56,10 @@ class Session:
     pages do not disturb each other. Texts are read while steps are compiled; otherwise one question
     is answered at a time."""
 
-    def __init__(self, name: str, text: str, *, level: Level = "extended"):
-        self.name, self.text = name, text
+    def __init__(
+        self, name: str, text: str, *, level: Level = "extended", format: str | None = None
+    ):
+        self.name, self.text, self._format = name, text, format
         self.level: Level = level
         self._models: OrderedDict[int, _Kept] = OrderedDict()
         self._next = 0
@@ -111,7 +113,7 @@ class Session:
     def _begin(self, question: Answer) -> Answer:
         del question
         found = {"version": __version__, "formats": formats_json()}
-        return {**found, **self._opened(self.name, self.text, None)}
+        return {**found, **self._opened(self.name, self.text, self._format)}
 
     def _open(self, question: Answer) -> Answer:
         readable = [name for name, x in MODEL_FORMATS.items() if x.reader and is_alone(x)]

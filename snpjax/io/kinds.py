@@ -1,0 +1,126 @@
+"""What a file holds, told by its text: a file of the wrong kind is named for what it is."""
+
+import re
+from typing import Literal, NamedTuple, TypeAlias
+
+from .errors import Diagnostic, ReadError
+from .source import Source
+
+
+#: What the files of a format of `snpjax.io.Format` hold: a spiking system, a net, or a graph of
+#: configurations.
+Holds: TypeAlias = Literal["system", "net", "graph"]
+#: What a file may hold.
+Kind: TypeAlias = Literal["system", "net", "graph", "proliferation", "cell types", "histogram"]
+
+_TITLES: dict[Kind, str] = {
+    "system": "a file of a spiking system",
+    "net": "a file of a net",
+    "graph": "a configuration graph",
+    "proliferation": "a proliferation model",
+    "cell types": "a table of cell types",
+    "histogram": "a histogram",
+}
+#: What to do in Python. Graphs are only written.
+_READERS: dict[Kind, str] = {
+    "system": "use: snp.read",
+    "net": "use: snp.read_net",
+    "graph": "graphs are written, not read; give the model",
+    "proliferation": "use: snpjax.io.proliferation.read_model",
+    "cell types": "use: snpjax.io.proliferation.read_types",
+    "histogram": "use: snpjax.io.proliferation.read_histogram",
+}
+
+# A rule of the ESNP dialect begins with [, too, but not with a list of numbers.
+_JSON = re.compile(r"\s*(\{|\[\s*([\[{\"\]]|-?\d[\d.eE+-]*\s*[],]))")
+#: The root element of PNML, after declarations and comments.
+_PNML = re.compile(r"(?:\s|<\?[^>]*>|(?><!--.*?-->))*+<(?:\w+:)?pnml\b", re.DOTALL)
+_PLINGUA = re.compile(r"^\s*@model\b", re.IGNORECASE | re.MULTILINE)
+_GRAPH = re.compile(r'\s*\{\s*"schema"\s*:\s*"snpjax-graph/')
+_KEYS = re.compile(r'"(schema|neurons|nodes|synapses|edges|populations)"\s*:')
+_YAML = re.compile(r"^(neurons|populations)\s*:", re.MULTILINE)
+_NUM_LINES = 20  # of columns of numbers that are looked at
+_COLUMNS: dict[int, Kind] = {2: "histogram", 3: "cell types"}
+
+
+class Told(NamedTuple):
+    """What a text shows: a kind, and the name of the format, where one has to be given."""
+
+    kind: Kind
+    format: str | None = None
+
+
+class WrongKind(ReadError):
+    """A file of another kind of model than is read. `kind` is what it holds, and `format` what its
+    text shows and its suffix does not."""
+
+    def __init__(self, path: str, kind: Kind, format: str | None = None):
+        self.path, self.kind, self.format = path, kind, format
+        super().__init__([Diagnostic(path, None, None, wrong_kind_text(kind, _READERS[kind]))])
+
+
+def wrong_kind_text(kind: Kind, advice: str) -> str:
+    """What is said about a file of the wrong kind."""
+    return f"this is {_TITLES[kind]} ({advice})"
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is JSON by its first characters."""
+    return _JSON.match(text) is not None
+
+
+def is_pnml(source: Source) -> bool:
+    """Whether a text is XML with the root element of PNML."""
+    return _PNML.match(source.text[:65_536]) is not None
+
+
+def is_greatspn(source: Source) -> bool:
+    """Whether a `.net` file is of GreatSPN, not of Tina."""
+    return source.text.startswith("|")
+
+
+def told_by_text(source: Source) -> Told | None:
+    """What a text shows, whatever its file is called; `None` if it shows nothing for sure. No valid
+    text of another kind is taken for it."""
+    text = source.text
+    if is_json(text):
+        return _told_by_json(text)
+    if is_pnml(source):
+        return Told("net", "pnml")
+    if is_greatspn(source):
+        return Told("net", "greatspn")
+    if _PLINGUA.search(text):
+        return Told("system", "plingua")
+    yaml = _YAML.search(text)
+    if yaml is not None:
+        of_system = yaml[1] == "neurons"
+        return Told("system", "factory-yaml") if of_system else Told("proliferation", "yaml")
+    return _told_by_columns(text)
+
+
+def _told_by_json(text: str) -> Told | None:
+    if _GRAPH.match(text):
+        return Told("graph")
+    keys = set(_KEYS.findall(text))
+    if "schema" in keys:
+        return Told("system", "native")
+    if keys - {"populations"}:
+        return Told("system", "websnapse")
+    return Told("proliferation", "json") if keys else None
+
+
+def _told_by_columns(text: str) -> Told | None:
+    """Of columns of numbers, by how many there are in the first lines; a few lines may be wrong."""
+    lines = (line.split() for line in text[:10_000].splitlines())
+    rows = [words for words in lines if words and not words[0].startswith("#")][:_NUM_LINES]
+    counts = [len(words) for words in rows if _are_numbers(words)]
+    is_table = len(set(counts)) == 1 and 2 * len(counts) >= len(rows)
+    kind = _COLUMNS.get(counts[0]) if is_table else None
+    return kind and Told(kind)
+
+
+def _are_numbers(words: list[str]) -> bool:
+    try:
+        return all(isinstance(float(word), float) for word in words)
+    except ValueError:
+        return False
