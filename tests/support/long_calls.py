@@ -195,6 +195,9 @@ SHARED: dict[str, Callable[[], Callable[..., Any]]] = {
 }
 
 
+ALL = {**CALLS, **SEARCHES, **SHARED}
+
+
 def fingerprint(result: Any) -> str:
     """Equal for results that are the same to the bit."""
     if isinstance(result, snp.Graph):
@@ -304,12 +307,12 @@ def killed(name: str, folder: str, operation: str, seconds: str) -> None:
 
     with short_chunks(), pytest.MonkeyPatch.context() as patch:
         CountedOperations(patch, reached)
-        {**CALLS, **SEARCHES}[name]()(checkpoint=snp.Checkpoint(folder, every_seconds=0))
+        ALL[name]()(checkpoint=snp.Checkpoint(folder, every_seconds=0))
 
 
 def goes_on(name: str, folder: str) -> None:
     """Make a call that goes on, and print whether it ends as one that was not interrupted."""
     with short_chunks():
-        call = {**CALLS, **SEARCHES}[name]()
+        call = ALL[name]()
         found = fingerprint(call(checkpoint=snp.Checkpoint(folder, every_seconds=1)))
         print(found == fingerprint(call()))

@@ -28,7 +28,7 @@ def population(cells: int = 61) -> pr.ProliferationModel:
     return pr.ProliferationModel(pr.Histogram(AXIS, counts), TYPES, duration=150.0)
 
 
-def sampled(mesh: Any, sampler: Any = pr.simulate, cells: int = 61, **options: Any) -> list:
+def sampled(mesh: Any = None, sampler: Any = pr.simulate, cells: int = 61, **options: Any) -> list:
     """Histograms of three runs."""
     found = sampler(population(cells), jr.key(1), **{"runs": 3, **options}, mesh=mesh)
     by_type = None if found.by_type is None else found.by_type.tolist()
@@ -50,7 +50,7 @@ def dividing(quiescent: float, mean: float, sd: float) -> pr.ProliferationModel:
     return pr.ProliferationModel(start, types, duration=120.0, phi_min=1.0)
 
 
-def calibrated(mesh: Any, **options: Any) -> list:
+def calibrated(mesh: Any = None, **options: Any) -> list:
     """The best fit and the values of three starts."""
     options = {"starts": 3, **options}
     found = pr.calibrate(
@@ -84,7 +84,7 @@ def lost(network: eqx.nn.MLP, x: jax.Array, y: jax.Array, key: jax.Array) -> jax
     return jnp.mean(jnp.exp(jax.vmap(network)(x + noise) - y) ** 2)
 
 
-def trained(mesh: Any, *, broken: int | None = None, **options: Any) -> list:
+def trained(mesh: Any = None, *, broken: int | None = None, **options: Any) -> list:
     """Losses and parameters of two epochs; `broken` is a sample that is no number."""
     options = {"epochs": 2, "parts": 4, **options}
     network = eqx.nn.MLP(3, 2, 5, 1, activation=jnp.tanh, key=jr.key(0))
@@ -118,7 +118,7 @@ def fitness(emitted: jax.Array) -> jax.Array:
     return jnp.sum(jnp.sin(spikes * WEIGHTS)) + jnp.mean(jnp.exp(-spikes))
 
 
-def evolved(mesh: Any, **options: Any) -> list:
+def evolved(mesh: Any = None, **options: Any) -> list:
     """The best system, of a population that two or four devices do not share evenly."""
     options = {"generations": 3, "population": 21, **options}
     found = learn.evolve(
