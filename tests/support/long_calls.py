@@ -190,7 +190,7 @@ SHARED: dict[str, Callable[[], Callable[..., Any]]] = {
     "cells": lambda: functools.partial(sampled, cells=2003, runs=2),
     "cells of each type": lambda: functools.partial(sampled, cells=2003, runs=None, by_type=True),
     "a calibration": lambda: functools.partial(calibrated, starts=2),
-    "a training": lambda: functools.partial(trained, epochs=7),
+    "a training": lambda: functools.partial(trained, epochs=7, parts=12),
     "an evolution": lambda: functools.partial(evolved, generations=7),
 }
 
