@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from .ending import orderly, refusals
-from .options import AsJson, flag, grouped, one_of, value
+from .options import (
+    AsJson,
+    CheckpointFolder,
+    checkpoint_in,
+    flag,
+    grouped,
+    one_of,
+    refuse_given,
+    value,
+)
 
 
 if TYPE_CHECKING:
@@ -155,6 +164,7 @@ def simulate(
         int, typer.Option(min=1, help="This many runs; rows are the mean over them.")
     ] = 1,
     seed: Annotated[int, typer.Option(help="The same seed gives the same histogram.")] = 0,
+    checkpoint: CheckpointFolder = None,
     table: TableOptions,
 ) -> None:
     """Simulate the histogram after a time, cell by cell.
@@ -166,6 +176,7 @@ def simulate(
     with refusals(failures=(SampleFailed,)):
         _, found = options.read(model, initial)
         if expectation:
+            refuse_given({"--checkpoint": checkpoint}, "an expectation takes no checkpoints")
             table.write_expected(found)
             return
         import jax
@@ -173,7 +184,13 @@ def simulate(
         from ..proliferation import simulate
         from ..proliferation.table import merged
 
-        sample = simulate(found, jax.random.key(seed), runs=runs, by_type=table.track_types)
+        sample = simulate(
+            found,
+            jax.random.key(seed),
+            runs=runs,
+            by_type=table.track_types,
+            checkpoint=checkpoint_in(checkpoint),
+        )
         counts = sample.counts[0] if runs == 1 else sample.counts.mean(0)
         by_type = sample.by_type
         if by_type is not None:
@@ -213,6 +230,7 @@ def calibrate(
     ] = "hellinger",
     starts: Annotated[int, typer.Option(min=1, help="Searches.")] = 6,
     seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
+    checkpoint: CheckpointFolder = None,
     any_axis: Annotated[bool, flag("--any-axis", "Compare histograms of different axes.")] = False,
     save_model: Annotated[
         Path | None, value("--save-model", "FILE", "Write the fitted model.")
@@ -242,6 +260,7 @@ def calibrate(
             starts=starts,
             seed=seed,
             same_axis=not any_axis,
+            checkpoint=checkpoint_in(checkpoint),
         )
         errors, goodness = pr.uncertainty(best), pr.goodness_of_fit(best)
         written = {}

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
 from .._xla import fetched
 from ..memory import Footprint, check_fits, compiled_bytes
+from ..scale.checkpoint import Checkpoint, Checkpoints, checkpoints_of
 from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement, replicated, size_of
 from ..scale.shares import alike, on_all
@@ -75,6 +76,7 @@ def fit(
     where: Callable[[ModelT], PyTree] = lambda model: model,
     parts: int = 1,
     mesh: Mesh | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Fitted[ModelT]:
     """Train a model by any optimiser that has `init` and `update`, as those of optax have.
 
@@ -90,6 +92,7 @@ def fit(
       is computed, and the gradients of all are kept until they are added.
     - `mesh`: devices that share the parts, `jax.make_mesh((4,), ("paths",))`: as many parts each.
       Results depend on `parts`, not on `mesh`. Each device has all the data. See `snpjax.scale`.
+    - `checkpoint`: where to save parameters and losses, between epochs; see `snpjax.Checkpoint`.
 
     Calls with the same functions, and models and data of the same shapes, share one compilation: a
     lambda is another function each time it is made.
@@ -99,7 +102,7 @@ def fit(
     **Raises:** `NotFinite` at the end of the epoch in which a loss or a gradient was not; from that
     step on nothing was changed. `ValueError` for data that fit no batch, and for parts that do not
     divide a batch or are not divided by the devices; `NotEnoughMemory` for batches that do not fit
-    in memory.
+    in memory; `CheckpointError` for checkpoints of another call.
     """
     rows = {len(column) for column in data}
     if len(rows) != 1 or not 1 <= batch_size <= max(rows) or epochs < 0:
@@ -119,8 +122,22 @@ def fit(
             f"`parts` is {parts}, and `mesh` has {devices} devices. Give a multiple of that: each "
             "device computes as many parts of a batch as the others."
         )
-    with device:
-        return _fit(model, loss, optimiser, data, epochs, key, batch_size, where, parts, mesh)
+    saved = checkpoints_of(
+        checkpoint,
+        "fit",
+        model=model,
+        loss=loss,
+        optimiser=optimiser,
+        data=tuple(data),
+        epochs=epochs,
+        key=key,
+        batch_size=batch_size,
+        where=where,
+        parts=parts,
+    )
+    with device, saved as checkpoints:
+        given = model, loss, optimiser, data, epochs, key, batch_size, where, parts, mesh
+        return _fit(*given, checkpoints)
 
 
 def _fit(
@@ -134,6 +151,7 @@ def _fit(
     where: Callable[[ModelT], PyTree],
     parts: int,
     mesh: Mesh | None,
+    checkpoints: Checkpoints,
 ) -> Fitted[ModelT]:
     parameters = eqx.filter(where(model), eqx.is_inexact_array)
     if not jax.tree.leaves(parameters):
@@ -142,6 +160,13 @@ def _fit(
     columns = tuple(jnp.asarray(column) for column in data)
     zero = jnp.zeros((), jnp.int32)
     carry = _Carry(parameters, optimiser.init(parameters), zero, zero)
+    losses = np.zeros((epochs, len(columns[0]) // batch_size), np.float32)
+    restored, begun = checkpoints.restored, 0
+    if restored is not None:
+        begun = restored.note["epochs"]
+        carry = jax.tree.map(jnp.asarray, restored.state(carry))
+        for part in restored.segments:
+            losses[part.note["epoch"]] = part.arrays()["losses"]
     task = _Task(model, loss, optimiser.update, where, columns, batch_size, parts)
     if mesh is not None:
         options = {"epochs": epochs, "batch_size": batch_size, "parts": parts}
@@ -154,12 +179,11 @@ def _fit(
             found = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), found)
         return _with(model, where, found)
 
-    losses = np.zeros((epochs, len(columns[0]) // batch_size), np.float32)
-    for epoch in range(epochs):
+    for epoch in range(begun, epochs):
         given = jr.fold_in(key, epoch), jnp.asarray(epoch * losses.shape[1], jnp.int32)
         if mesh is not None:
             given = replicated(given, mesh)
-        if epoch == 0:
+        if epoch == begun:
             _check_batches(compiled_bytes(_epoch, task, carry, *given, mesh), batch_size, mesh)
         carry, found = _epoch(task, carry, *given, mesh)
         losses[epoch] = fetched(found)
@@ -167,6 +191,11 @@ def _fit(
             names = [jtu.keystr(path) for path, _ in jtu.tree_leaves_with_path(parameters)]
             culprit = [*names, None][int(carry.culprit)]
             raise NotFinite(step, float(losses.ravel()[step - 1]), culprit, trained())
+        if jax.process_index() == 0:  # all processes have the same
+            checkpoints.append({"losses": losses[epoch].copy()}, epoch=epoch)
+        if epoch + 1 < epochs and checkpoints.is_due():
+            checkpoints.save(carry, epochs=epoch + 1)
+    checkpoints.finish(carry, epochs=epochs)
     return Fitted(trained(), losses.ravel())
 
 

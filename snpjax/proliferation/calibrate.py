@@ -1,6 +1,5 @@
 """Fitting a model to a measured histogram."""
 
-import functools
 import queue
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +13,15 @@ from jaxtyping import Float
 from scipy.optimize import minimize
 
 from ..memory import Footprint, check_fits
+from ..scale.checkpoint import Checkpoint, checkpoints_of
 from ..scale.shares import Crew, spread, summed
 from .binning import BinRule, Bins, bins_of_model
 from .distance import Fit, Objective, hellinger, pairs_of, weights_of
+from .evaluations import Evaluations
 from .histogram import Histogram
 from .model import ProliferationModel
 from .program import lower
+from .sample import contents
 from .search import ParameterSpace, TypeBounds, search_of
 
 
@@ -80,6 +82,7 @@ def calibrate(
     seed: int = 0,
     same_axis: bool = True,
     mesh: Mesh | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Calibration:
     """Fit the proportions and laws of a model to the histogram measured after its duration.
 
@@ -101,10 +104,11 @@ def calibrate(
       meaningless.
     - `mesh`: devices that share the searches, `jax.make_mesh((4,), ("paths",))`; more than `starts`
       of them are of no use. It never changes a result. See `snpjax.scale`.
+    - `checkpoint`: where to save the values of the objective found so far, see `snpjax.Checkpoint`.
 
     **Raises:** `ValueError` for axes that differ, cells above the last bin, or bounds that make no
     sense; `NotEnoughMemory` for more starts than fit in memory; `Unresolved` for an sd that may
-    become too small for the duration.
+    become too small for the duration; `CheckpointError` for checkpoints of another call.
     """
     if same_axis and not model.initial.axis.agrees(observed.axis):
         raise ValueError(
@@ -124,9 +128,24 @@ def calibrate(
         f"{starts:,} starts need",
         "give up to {:,} starts",
     )
+    saved = checkpoints_of(
+        checkpoint,
+        "calibrate",
+        model=contents(model),
+        observed=(observed.fluorescence, observed.counts),
+        bins=bins,
+        objective=objective,
+        bounds=bounds,
+        sd_floor=sd_floor,
+        starts=starts,
+        seed=seed,
+    )
     with spread("calibrate", mesh, fit=fit, starts=starts, seed=seed) as crew:
-        points = _starting_points(fit, search, search.vector(model), starts, seed, crew)
-        rows = _rows(_found_from, fit, points, points[0].size + 2, crew)
+        with saved as checkpoints:
+            known = Evaluations(checkpoints)
+            points = _starting_points(fit, search, search.vector(model), starts, seed, crew, known)
+            rows = _rows(_found_from, fit, points, points[0].size + 2, crew, known)
+            known.finish()
     found = [(row[:-2], float(row[-2]), int(row[-1])) for row in rows]
     found.sort(key=lambda item: item[1])
     point, value, _ = found[0]
@@ -204,16 +223,17 @@ def pooled(cells: Float[np.ndarray, " bins"], least: float = 5.0) -> np.ndarray:
 
 
 def _rows(
-    of_point: Callable[[Fit, np.ndarray], Float[np.ndarray, " columns"]],
+    of_point: Callable[[Fit, np.ndarray, Evaluations], Float[np.ndarray, " columns"]],
     fit: Fit,
     points: Sequence[np.ndarray],
     columns: int,
     crew: Crew | None,
+    known: Evaluations,
 ) -> Float[np.ndarray, "points columns"]:
-    """`of_point(fit, points[i])` for each i, on whichever device of the crew is idle."""
+    """`of_point(fit, points[i], known)` for each i, on whichever device of the crew is idle."""
     if crew is None:
         with jax.enable_x64(True):
-            return np.stack([of_point(fit, x) for x in points])
+            return np.stack([of_point(fit, x, known) for x in points])
     idle: queue.SimpleQueue[Fit] = queue.SimpleQueue()
     with jax.enable_x64(True):
         for device in crew.mesh.devices:
@@ -223,20 +243,30 @@ def _rows(
         own = idle.get()
         try:
             with jax.enable_x64(True):  # it holds for one thread
-                return of_point(own, point)
+                return of_point(own, point, known)
         finally:
             idle.put(own)
 
     found = np.zeros((len(points), columns))
-    own = [i for i in range(len(points)) if i % crew.size in crew.places]
+    size = crew.size if known.are_shared else len(points)  # of a round
     with ThreadPoolExecutor(len(crew.mesh.devices)) as pool:
-        for i, values in zip(own, pool.map(row, [points[i] for i in own]), strict=True):
-            found[i] = values
+        for first in range(0, len(points), size):
+            every = range(first, min(first + size, len(points)))
+            own = [i for i in every if i % crew.size in crew.places]
+            for i, values in zip(own, pool.map(row, [points[i] for i in own]), strict=True):
+                found[i] = values
+            known.end_round()
     return summed(found.view(np.int64)).view(np.float64)  # 0 in all processes but one
 
 
 def _starting_points(
-    fit: Fit, search: ParameterSpace, own: np.ndarray, starts: int, seed: int, crew: Crew | None
+    fit: Fit,
+    search: ParameterSpace,
+    own: np.ndarray,
+    starts: int,
+    seed: int,
+    crew: Crew | None,
+    known: Evaluations,
 ) -> list[np.ndarray]:
     """The model's own values, and the best of random points."""
     first = (own - search.lower) / (search.upper - search.lower)
@@ -248,31 +278,33 @@ def _starting_points(
     rows = np.stack([rng.permutation(num) for _ in range(first.size)], axis=1)
     candidates = (rows + rng.random(rows.shape)) / num
     blocks = np.split(candidates, starts - 1)  # in a batch of another size bits may differ
-    values = _rows(_values_at, fit, blocks, _CANDIDATES_PER_START, crew).ravel()
+    values = _rows(_values_at, fit, blocks, _CANDIDATES_PER_START, crew, known).ravel()
     best = np.argsort(np.where(np.isfinite(values), values, np.inf))[: starts - 1]
     return [first, *candidates[best]]
 
 
-def _found_from(fit: Fit, start: np.ndarray) -> Float[np.ndarray, " numbers_and_two"]:
+def _found_from(
+    fit: Fit, start: np.ndarray, known: Evaluations
+) -> Float[np.ndarray, " numbers_and_two"]:
     """What `descend` finds, in one array."""
-    point, value, evaluations = descend(fit, start)
+    point, value, evaluations = descend(fit, start, known)
     return np.append(point, [value, evaluations])
 
 
-def _values_at(fit: Fit, points: np.ndarray) -> Float[np.ndarray, " points"]:
-    return np.asarray(_values(fit, jnp.asarray(points)))
+def _values_at(fit: Fit, points: np.ndarray, known: Evaluations) -> Float[np.ndarray, " points"]:
+    return known.at(points, lambda: np.asarray(_values(fit, jnp.asarray(points))))
 
 
 def descend(
-    fit: Fit, start: np.ndarray, *, held: int | None = None
+    fit: Fit, start: np.ndarray, known: Evaluations | None = None, *, held: int | None = None
 ) -> tuple[np.ndarray, float, int]:
-    """The nearest minimum: the point, the value, and how often it was evaluated. One number may be
-    held."""
-    evaluate = functools.partial(_value_and_gradient, fit)
+    """The nearest minimum: the point, the value, and how often it was evaluated. Some evaluations
+    may be known; one number may be held."""
+    known = Evaluations() if known is None else known
 
     def function(z: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = evaluate(z)
-        gradient = np.array(gradient)
+        value, *slopes = known.at(z, lambda: np.append(*_value_and_gradient(fit, z)))
+        gradient = np.array(slopes)
         if held is not None:
             gradient[held] = 0
         return float(value), gradient

@@ -18,6 +18,7 @@ from snpjax_formats import bucket, free_bytes
 
 from .._text.counts import plural
 from ..memory import Footprint, check_fits
+from ..scale.checkpoint import Checkpoint, checkpoints_of
 from ..scale.shares import Crew, on_each, spread, summed
 from ..trajectory import nbytes_of
 from .binning import NO_BIN, BinRule, Bins, bins_of_model
@@ -25,6 +26,7 @@ from .draws import MAX_GENERATION, OFFSET, ROOT, Timer, random_words, timer_of
 from .lanes import STEPS, InitialCells, LaneState, advance, empty, is_done
 from .law import Fixed, Normal
 from .model import ProliferationModel
+from .saved_counts import SavedCounts
 from .start import Start
 from .table import SparseHistogram, merged
 
@@ -98,6 +100,7 @@ _DEFAULT_BUDGET = 8 * 2**30
 #: Entries of the histograms of runs that are simulated together.
 _MAX_ENTRIES = 2**22
 _SECONDS_PER_CALL = 0.5
+_FIRST_TURNS = 1024
 
 
 def simulate(
@@ -108,6 +111,7 @@ def simulate(
     by_type: bool = False,
     budget: int | None = None,
     mesh: Mesh | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Sample:
     """Simulate the population, cell by cell: every cell draws its own division time.
 
@@ -124,20 +128,26 @@ def simulate(
       bounds the cells that are kept at once, not the population, whatever its size.
     - `mesh`: devices that share the initial cells of all runs, `jax.make_mesh((4,), ("paths",))`:
       several devices also speed up a single run. See `snpjax.scale`.
+    - `checkpoint`: where to save the cells counted so far, see `snpjax.Checkpoint`.
 
     **Returns:** a `Sample`. Counts are 64-bit integers. Of several processes, each has all of it.
 
     **Raises:** `SampleFailed` if there are 2^32 initial cells or more, or a cell has divided 31
     times and its daughters could, too; `ValueError` for a budget that holds nothing;
-    `NotEnoughMemory` for more runs than fit in memory.
+    `NotEnoughMemory` for more runs than fit in memory; `CheckpointError` for checkpoints of another
+    call.
     """
     num_runs = 1 if runs is None else operator.index(runs)
     if num_runs < 1:
         raise ValueError(f"`runs` is {runs}. Give 1 or more runs, or None for a single one.")
     if not jnp.issubdtype(getattr(key, "dtype", np.float32), jax.dtypes.prng_key):
         raise TypeError("`key` is no typed key. Give one such as jax.random.key(0).")
-    with spread("simulate", mesh, model=contents(model), key=key, runs=runs) as crew:
-        return _simulate(model, key, runs, by_type, budget, crew)
+    given = {"model": contents(model), "key": key, "runs": runs}
+    with spread("simulate", mesh, **given) as crew:
+        saved = checkpoints_of(checkpoint, "simulate", **given, by_type=by_type, budget=budget)
+        with saved as checkpoints:
+            counts = SavedCounts(checkpoints)
+            return _simulate(model, key, runs, by_type, budget, crew, counts)
 
 
 def contents(model: ProliferationModel) -> tuple[Any, ...]:
@@ -154,9 +164,10 @@ def _simulate(
     by_type: bool,
     budget: int | None,
     crew: Crew | None,
+    saved: SavedCounts,
 ) -> Sample:
     num_runs = 1 if runs is None else runs
-    plan = _Plan.of(model, num_runs, budget, crew)
+    plan = _Plan.of(model, num_runs, budget, crew).going_on(saved, crew)
     others = ["leave out `by_type`"] if by_type else []
     others += ["give a smaller `budget`"] if budget is not None else []
     _check_memory(model, plan, num_runs, by_type, crew, *others)
@@ -164,17 +175,20 @@ def _simulate(
     kept = shape if by_type else (num_runs, plan.channels, plan.generations)
     counts = np.zeros(kept, np.int64)
     type_generation = np.zeros((num_runs, shape[1], shape[3]), np.int64)
-    draws = 0
-    for first in range(0, num_runs, plan.batch):
+    draws = first = 0
+    while first < num_runs:
         last = min(first + plan.batch, num_runs, (first // plan.group + 1) * plan.group)
         for index in range(shape[1]):
-            found, drawn = _of_type(model, key, plan, index, first, last, crew)
+            of_type = functools.partial(_of_type, model, key, plan, index, first, last, crew, saved)
+            found, drawn = saved.counts_of(first, index, of_type)
             draws += drawn
             type_generation[first:last, index] = found.sum(1)
             if by_type:
                 counts[first:last, index] = found
             else:
                 counts[first:last] += found
+        first = last
+    saved.finish()
     held = model.initial.occupied
     k = np.arange(plan.generations)
     where = 0 if runs is None else slice(None)
@@ -270,6 +284,19 @@ class _Plan:
         enough = [lanes for lanes in fitting if lanes * _FAMILIES_PER_LANE >= share]
         return _Plan(cells, channels, generations, group, batch, (enough or fitting[-1:])[0])
 
+    def going_on(self, saved: SavedCounts, crew: Crew | None) -> "_Plan":
+        """With the batches of the checkpoint, whatever memory is free now; and with its lanes on
+        devices of the same kind and number."""
+        plan = self if saved.batch is None else dataclasses.replace(self, batch=saved.batch)
+        devices: dict[str, Any] = {
+            "devices": 1 if crew is None else crew.size,
+            "platform": jax.default_backend() if crew is None else crew.mesh.devices[0].platform,
+        }
+        if devices.items() <= saved.setup.items():
+            plan = dataclasses.replace(plan, lanes=saved.setup["lanes"])
+        saved.begin(plan.batch, lanes=plan.lanes, pool=plan.pool, levels=plan.levels, **devices)
+        return plan
+
 
 def _of_type(
     model: ProliferationModel,
@@ -279,6 +306,7 @@ def _of_type(
     first: int,
     last: int,
     crew: Crew | None,
+    saved: SavedCounts,
 ) -> tuple[Int[np.ndarray, "runs channels generations"], int]:
     """The cells of one type in runs `first` to `last`, which are of one group, and the number of
     timers drawn."""
@@ -319,7 +347,7 @@ def _of_type(
         return counts, int(counts.sum())
     timer = timer_of(_ANY if law is None or not is_dividing else law, model.duration or 1.0)
     entries = int(np.prod(shape))
-    counts, draws, is_cut = _drive(families, timer, model.start, plan, entries, crew)
+    counts, draws, is_cut = _drive(families, timer, model.start, plan, entries, crew, saved)
     if is_cut and int(model.max_divisions.max()) > MAX_GENERATION:
         raise SampleFailed(
             f"A cell of type {model.types[index].name!r} divides more than {MAX_GENERATION} times. "
@@ -335,6 +363,7 @@ def _drive(
     plan: _Plan,
     entries: int,
     crew: Crew | None,
+    saved: SavedCounts,
 ) -> tuple[Int[np.ndarray, " entries"], int, bool]:
     """Turns, some half a second of them at a time, after which counts are moved to the host: cells
     of each entry, timers drawn, and whether a cell divided too often."""
@@ -344,8 +373,12 @@ def _drive(
     room = bucket(entries)
     state = _empty(*plan.sizes[:3], room, mesh)
     total, draws = np.zeros(entries, np.int64), 0
+    found = saved.state({"lanes": state, "total": total, "draws": 0})
+    if found is not None:
+        placed = jax.tree.map(lambda x, y: jax.device_put(y, x.sharding), state, found["lanes"])
+        state, total, draws = placed, found["total"], int(found["draws"])
     most = 2**30 // (2 * STEPS * plan.lanes + plan.pool)  # turns whose counts fit into 32 bits
-    limit = min(1024, most)
+    limit = min(_FIRST_TURNS, most)
     while True:
         began = time.perf_counter()
         made = _advance(state, families, timer, np.int32(limit), start=start, mesh=mesh)
@@ -358,6 +391,7 @@ def _drive(
         seconds = max(time.perf_counter() - began, 1e-6)
         limit = int(min(most, max(1, limit * _SECONDS_PER_CALL / seconds)))
         state = _drained(state)
+        saved.offer({"lanes": state, "total": total, "draws": np.int64(draws)})
     is_cut = bool(np.any(state.is_cut))
     if crew is not None:
         of_all = summed(np.append(total, [draws, is_cut]))

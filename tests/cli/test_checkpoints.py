@@ -10,12 +10,15 @@ from tests.support.helpers import REPOSITORY
 
 EXAMPLES = REPOSITORY / "examples"
 NUMBERS = EXAMPLES / "natural_numbers.pli"
+INITIAL, CELLS = EXAMPLES / "proliferation_initial.txt", EXAMPLES / "proliferation.model.json"
 COMMANDS = {
     "run": ("run", NUMBERS, "--steps", 9),
     "paths": ("run", NUMBERS, "--steps", 9, "--paths", 4),
     "estimate": ("estimate", NUMBERS, "eventually output >= 3", "--paths", 64),
     "explore": ("explore", NUMBERS, "--numbers", 5),
     "check": ("check", NUMBERS, "always output <= 9", "eventually output = 2"),
+    "cells": ("proliferation", "simulate", INITIAL, "--model", CELLS, "--time-max", 24),
+    "fit": ("proliferation", "calibrate", CELLS, "--starts", 2),
     "net": ("sleptsov", "run", EXAMPLES / "half.lsn", "--seed", 1),
 }
 
@@ -26,7 +29,11 @@ def test_a_command_with_checkpoints(name, tmp_path):
     expected = invoke(*command)
     for _ in range(2):  # the second one begins at the end
         found = invoke(*command, "--checkpoint", tmp_path / "new")
-        assert (found.exit_code, found.stdout, found.stderr) == (0, expected.stdout, "")
+        assert (found.exit_code, found.stdout, found.stderr) == (
+            0,
+            expected.stdout,
+            expected.stderr,
+        )
     is_search = name in ("explore", "check")
     changed = ("--max-depth", 7) if is_search else ("--seed", 7)
     other = invoke(*command, *changed, "--checkpoint", tmp_path / "new")

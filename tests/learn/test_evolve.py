@@ -10,7 +10,7 @@ import pytest
 
 import snpjax as snp
 from snpjax import learn
-from snpjax.learn.evolve import _emissions
+from snpjax.learn.generation import emissions_of
 from snpjax.learn.genome import drawn, mutated, rules_of, system_of
 from snpjax.testing import reference
 from tests.support.helpers import quietly
@@ -32,7 +32,7 @@ def test_genomes_are_their_systems():
     @jax.jit
     @jax.vmap
     def emitted(genome):
-        return _emissions(SPACE, genome, jnp.asarray(TRAINS, jnp.int32), STEPS)
+        return emissions_of(SPACE, genome, jnp.asarray(TRAINS, jnp.int32), STEPS)
 
     found, is_fine = emitted(genomes)
     assert is_fine.all()

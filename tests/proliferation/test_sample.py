@@ -1,5 +1,6 @@
 """The samplers: the same key, the same cells; and the exact law, by tests that wrong ones fail."""
 
+import dataclasses
 import functools
 import sys
 
@@ -109,6 +110,19 @@ def test_the_same_key_is_the_same_histogram(monkeypatch):
     monkeypatch.setattr(SAMPLE, "_MAX_ENTRIES", 1)
     assert np.array_equal(pr.simulate(model(), key, runs=3).counts, many.counts[:3])
     assert not np.array_equal(pr.simulate(model(), jax.random.key(2)).counts, many.counts[0])
+
+
+def test_batches_end_with_the_runs_that_are_numbered_together(monkeypatch):
+    plan_of = SAMPLE._Plan.of
+
+    def total(batch: int) -> list[int]:
+        def of(*given):
+            return dataclasses.replace(plan_of(*given), group=3, batch=batch)
+
+        monkeypatch.setattr(SAMPLE._Plan, "of", of)
+        return pr.simulate(model(), jr.key(0), runs=5).total.tolist()
+
+    assert total(2) == total(1)
 
 
 def test_counts_stay_within_the_tree():

@@ -6,7 +6,7 @@ import random
 import jax
 import pytest
 
-from tests.support.long_calls import CALLS, SEARCHES
+from tests.support.long_calls import ALL
 from tests.support.processes import environment, forking
 
 
@@ -41,7 +41,7 @@ def goes_on_when_killed(fork, name, folder, times):
     return kills
 
 
-@pytest.mark.parametrize("name", ["settling", "tiles", "a graph"])
+@pytest.mark.parametrize("name", ["settling", "tiles", "a graph", "cells"])
 def test_a_killed_process_loses_nothing(name, tmp_path, fork):
     assert goes_on_when_killed(fork, name, tmp_path, 1) == 1
 
@@ -52,7 +52,7 @@ def test_processes_killed_at_random_moments(tmp_path, fork):
     """Fifty of them, of all calls in turn."""
     kills = rounds = 0
     while kills < KILLS:
-        for name in (*CALLS, *SEARCHES):
+        for name in ALL:
             kills += goes_on_when_killed(fork, name, tmp_path / f"{name} {rounds}", 4)
         rounds += 1
     print(f"{kills} kills")

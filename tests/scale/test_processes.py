@@ -12,7 +12,7 @@ import pytest
 import snpjax as snp
 from snpjax import scale
 from snpjax.check import emits
-from tests.support.long_calls import CALLS, fingerprint
+from tests.support.long_calls import ALL, fingerprint
 from tests.support.meshes import generator, population
 from tests.support.processes import environment, finished, run_processes
 
@@ -59,7 +59,8 @@ def test_a_partitioned_network():
 
 def test_processes_go_on_from_checkpoints(tmp_path):
     """Two that end in the middle, then two again, or one, or three."""
-    calls = {name: CALLS[name]() for name in ("every third", "sums", "neurons")}
+    names = "every third", "sums", "neurons", "an evolution"
+    calls = {name: ALL[name]() for name in names}
     expected = {name: fingerprint(call()) for name, call in calls.items()}
     assert answers("interrupted", tmp_path / "begun") == [{}, {}]
     for processes in (2, 3):
@@ -73,10 +74,12 @@ def test_processes_go_on_from_checkpoints(tmp_path):
         assert fingerprint(found) == expected[name]
 
 
-def test_processes_share_cells_and_training():
+def test_processes_share_cells_and_training(tmp_path):
     """Compiled as users' programs are, so that floats come from one process like them."""
     expected = answers("shared", processes=1, devices=1)
     assert answers("shared") == 2 * expected
+    for _ in range(2):  # from the beginning, and from the end
+        assert answers("shared", tmp_path) == 2 * expected
 
 
 def test_different_calls_are_refused():

@@ -87,9 +87,9 @@ def test_searches_run_on_devices_of_their_own(monkeypatch):
     calibrate = sys.modules["snpjax.proliferation.calibrate"]
     used, real = [], calibrate.descend
 
-    def spy(fit, start):
+    def spy(fit, *given):
         used.append(fit.lower.devices())
-        return real(fit, start)
+        return real(fit, *given)
 
     monkeypatch.setattr(calibrate, "descend", spy)
     calibrated(mesh_of(4, PATHS))

@@ -14,8 +14,8 @@ import snpjax as snp
 from snpjax import proliferation, scale
 from snpjax.check import emits
 from snpjax.scale import hosts
-from tests.support import sharing
-from tests.support.long_calls import CALLS, CountedCalls, Interrupted, fingerprint, short_chunks
+from tests.support import long_calls, sharing
+from tests.support.long_calls import CountedCalls, Interrupted, fingerprint, short_chunks
 from tests.support.meshes import generator, population
 
 
@@ -68,14 +68,16 @@ def interrupted(mesh, process):
     """Runs that all processes end in the middle; with a second argument they go on."""
     folder, goes_on = Path(sys.argv[2]), len(sys.argv) > 3
     found = {}
-    for name in ("every third", "sums", "neurons"):
+    for name in ("every third", "sums", "neurons", "an evolution"):
         on = mesh
         if name == "neurons":
             on = jax.make_mesh((len(jax.devices()),), ("neurons",))
         calls = CountedCalls(last=None if goes_on else 5)
         with short_chunks(), calls.counted():
             try:
-                result = CALLS[name]()(checkpoint=snp.Checkpoint(folder / name, 0), mesh=on)
+                result = long_calls.ALL[name]()(
+                    checkpoint=snp.Checkpoint(folder / name, 0), mesh=on
+                )
             except Interrupted:
                 continue
         if name == "every third":
@@ -85,13 +87,17 @@ def interrupted(mesh, process):
 
 
 def shared(mesh, process):
-    """Cells, a calibration, a training and an evolution."""
+    """Cells, a calibration, a training and an evolution; with checkpoints in a folder, if given."""
+
+    def saved(name):
+        return snp.Checkpoint(Path(sys.argv[2]) / name, 1) if len(sys.argv) > 2 else None
+
     return [
-        sharing.sampled(mesh),
+        sharing.sampled(mesh, checkpoint=saved("cells")),
         sharing.sampled(mesh, sampler=proliferation.sample_lattice),
-        sharing.calibrated(mesh),
-        sharing.trained(mesh),
-        sharing.evolved(mesh),
+        sharing.calibrated(mesh, checkpoint=saved("fit")),
+        sharing.trained(mesh, checkpoint=saved("training")),
+        sharing.evolved(mesh, checkpoint=saved("evolution")),
     ]
 
 

@@ -1,7 +1,9 @@
 """Calls that take a checkpoint, in many short chunks of work: interrupted, killed, resumed."""
 
+import functools
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 import snpjax as snp
-from snpjax import driver, rate, scale
+from snpjax import driver, learn, proliferation, rate, scale
 from snpjax.scale import streams
 from snpjax.scale.digest import digest
 from snpjax.sleptsov import Arcs, FullScan
@@ -22,9 +24,15 @@ from snpjax.tile import Tile
 from tests.support.changing import with_ballast
 from tests.support.known_graphs import countdown
 from tests.support.meshes import generator, population
+from tests.support.sharing import calibrated, evolved, sampled, trained
 
 
 Options = dict[str, Any]
+
+CALIBRATE = sys.modules[proliferation.calibrate.__module__]
+EVOLVE = sys.modules[learn.evolve.__module__]
+FIT = sys.modules[learn.fit.__module__]
+SAMPLE = sys.modules[proliferation.simulate.__module__]
 
 
 class MeanSteps(scale.AbstractStatistic[tuple[int, float]]):
@@ -177,6 +185,19 @@ SEARCHES: dict[str, Callable[[], Callable[..., Any]]] = {
 }
 
 
+#: Calls that share their work over a mesh, as functions of `mesh` and `checkpoint`.
+SHARED: dict[str, Callable[[], Callable[..., Any]]] = {
+    "cells": lambda: functools.partial(sampled, cells=2003, runs=2),
+    "cells of each type": lambda: functools.partial(sampled, cells=2003, runs=None, by_type=True),
+    "a calibration": lambda: functools.partial(calibrated, starts=2),
+    "a training": lambda: functools.partial(trained, epochs=7, parts=12),
+    "an evolution": lambda: functools.partial(evolved, generations=7),
+}
+
+
+ALL = {**CALLS, **SEARCHES, **SHARED}
+
+
 def fingerprint(result: Any) -> str:
     """Equal for results that are the same to the bit."""
     if isinstance(result, snp.Graph):
@@ -193,6 +214,18 @@ class Interrupted(Exception):
     """Something ended a call in the middle."""
 
 
+#: What calls the device.
+DEVICE_CALLS = [
+    (Tile, "advance"),
+    (SAMPLE, "_advance"),
+    (CALIBRATE, "_values"),
+    (CALIBRATE, "_value_and_gradient"),
+    (FIT, "_epoch"),
+    (EVOLVE, "first_generation"),
+    (EVOLVE, "evolved"),
+]
+
+
 class CountedCalls:
     """Calls to the device; the one after the `last` is interrupted."""
 
@@ -202,17 +235,20 @@ class CountedCalls:
     @contextmanager
     def counted(self) -> Iterator[None]:
         """A context in which they are counted."""
-        real = Tile.advance
+        with pytest.MonkeyPatch.context() as patch:
+            for module, name in DEVICE_CALLS:
+                patch.setattr(module, name, self._counting(getattr(module, name)))
+            yield
 
-        def advance(tile: Tile, *args: Any, **kwargs: Any) -> None:
+    def _counting(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
             if self.num == self.last:
                 raise Interrupted
             self.num += 1
-            real(tile, *args, **kwargs)
+            return function(*args, **kwargs)
 
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Tile, "advance", advance)
-            yield
+        vars(call)["lower"] = getattr(function, "lower", None)  # of a jitted one
+        return call
 
 
 @contextmanager
@@ -227,6 +263,11 @@ def short_chunks() -> Iterator[None]:
         patch.setattr(driver, "_LEAST_TILE", 8)
         patch.setattr(driver, "_MOST_IN_TILE", 8)
         patch.setattr(streams, "_share", lambda *_: 8)
+        patch.setattr(EVOLVE, "_SECONDS_PER_CALL", 0)
+        patch.setattr(SAMPLE, "_SECONDS_PER_CALL", 0)
+        patch.setattr(SAMPLE, "_FIRST_TURNS", 1)
+        patch.setattr(SAMPLE, "_MAX_ENTRIES", 1)
+        patch.setattr(SAMPLE, "_MOST_LANES", {"cpu": 64})
         yield
 
 
@@ -266,12 +307,12 @@ def killed(name: str, folder: str, operation: str, seconds: str) -> None:
 
     with short_chunks(), pytest.MonkeyPatch.context() as patch:
         CountedOperations(patch, reached)
-        {**CALLS, **SEARCHES}[name]()(checkpoint=snp.Checkpoint(folder, every_seconds=0))
+        ALL[name]()(checkpoint=snp.Checkpoint(folder, every_seconds=0))
 
 
 def goes_on(name: str, folder: str) -> None:
     """Make a call that goes on, and print whether it ends as one that was not interrupted."""
     with short_chunks():
-        call = {**CALLS, **SEARCHES}[name]()
+        call = ALL[name]()
         found = fingerprint(call(checkpoint=snp.Checkpoint(folder, every_seconds=1)))
         print(found == fingerprint(call()))

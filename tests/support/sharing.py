@@ -28,10 +28,11 @@ def population(cells: int = 61) -> pr.ProliferationModel:
     return pr.ProliferationModel(pr.Histogram(AXIS, counts), TYPES, duration=150.0)
 
 
-def sampled(mesh: Any, sampler: Any = pr.simulate, **options: Any) -> list:
+def sampled(mesh: Any = None, sampler: Any = pr.simulate, cells: int = 61, **options: Any) -> list:
     """Histograms of three runs."""
-    found = sampler(population(), jr.key(1), **{"runs": 3, **options}, mesh=mesh)
-    return [found.counts.tolist(), found.type_generation.tolist(), found.draws]
+    found = sampler(population(cells), jr.key(1), **{"runs": 3, **options}, mesh=mesh)
+    by_type = None if found.by_type is None else found.by_type.tolist()
+    return [found.counts.tolist(), found.type_generation.tolist(), found.draws, by_type]
 
 
 @functools.cache
@@ -49,15 +50,16 @@ def dividing(quiescent: float, mean: float, sd: float) -> pr.ProliferationModel:
     return pr.ProliferationModel(start, types, duration=120.0, phi_min=1.0)
 
 
-def calibrated(mesh: Any) -> list:
+def calibrated(mesh: Any = None, **options: Any) -> list:
     """The best fit and the values of three starts."""
+    options = {"starts": 3, **options}
     found = pr.calibrate(
         dividing(0.6, 60.0, 20.0),
         measured(),
         bins=pr.Bins(1.0, 100.0, 12),
         bounds={"go": {"mean": (20.0, 120.0), "sd": (4.0, 40.0)}},
-        starts=3,
         mesh=mesh,
+        **options,
     )
     return [found.values, found.starts, found.evaluations, found.point.tolist()]
 
@@ -82,8 +84,9 @@ def lost(network: eqx.nn.MLP, x: jax.Array, y: jax.Array, key: jax.Array) -> jax
     return jnp.mean(jnp.exp(jax.vmap(network)(x + noise) - y) ** 2)
 
 
-def trained(mesh: Any, *, parts: int = 4, broken: int | None = None) -> list:
+def trained(mesh: Any = None, *, broken: int | None = None, **options: Any) -> list:
     """Losses and parameters of two epochs; `broken` is a sample that is no number."""
+    options = {"epochs": 2, "parts": 4, **options}
     network = eqx.nn.MLP(3, 2, 5, 1, activation=jnp.tanh, key=jr.key(0))
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=(50, size)).astype(np.float32) for size in (3, 2))
@@ -94,11 +97,10 @@ def trained(mesh: Any, *, parts: int = 4, broken: int | None = None) -> list:
         lost,
         Descent(jnp.asarray(0.01, jnp.float32)),
         (x, y),
-        epochs=2,
         key=jr.key(5),
         batch_size=24,
-        parts=parts,
         mesh=mesh,
+        **options,
     )
     leaves = jax.tree.leaves(eqx.filter(found.model, eqx.is_array))
     return [found.losses.tolist(), [x.tolist() for x in leaves]]
@@ -116,7 +118,7 @@ def fitness(emitted: jax.Array) -> jax.Array:
     return jnp.sum(jnp.sin(spikes * WEIGHTS)) + jnp.mean(jnp.exp(-spikes))
 
 
-def evolved(mesh: Any, **options: Any) -> list:
+def evolved(mesh: Any = None, **options: Any) -> list:
     """The best system, of a population that two or four devices do not share evenly."""
     options = {"generations": 3, "population": 21, **options}
     found = learn.evolve(
