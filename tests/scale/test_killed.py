@@ -11,7 +11,7 @@ from tests.support.processes import environment, forking
 
 
 SEED = int(os.environ.get("PYTEST_SEED", "0"))
-KILLS = 50  # of all calls together
+KILLS = 50
 _CODE = "import sys; from tests.support.long_calls import {0}; {0}(*sys.argv[1:])"
 
 
@@ -26,9 +26,9 @@ def fork():
         yield lambda function, *arguments: run(_CODE.format(function), *arguments)
 
 
-def goes_on_when_killed(fork, name, folder, times):
+def goes_on_when_killed(fork, name, folder, times, attempt=0):
     """Kill a call that many times, or until it ends before it is killed."""
-    source = random.Random(f"{SEED} {name}")
+    source = random.Random(f"{SEED} {name} {attempt}")
     kills = 0
     for _ in range(times):
         moment = source.randrange(100), source.uniform(0, 0.05)
@@ -41,6 +41,17 @@ def goes_on_when_killed(fork, name, folder, times):
     return kills
 
 
+def kill_often(fork, names, folder):
+    """Kill calls in turn, again and again, until there were enough kills."""
+    kills = attempt = 0
+    while kills < KILLS:
+        for name in names:
+            own = folder / f"{name} {attempt}"
+            kills += goes_on_when_killed(fork, name, own, 4, attempt)
+        attempt += 1
+    print(f"{kills} kills")
+
+
 @pytest.mark.parametrize("name", ["settling", "tiles", "a graph", "cells"])
 def test_a_killed_process_loses_nothing(name, tmp_path, fork):
     assert goes_on_when_killed(fork, name, tmp_path, 1) == 1
@@ -49,10 +60,10 @@ def test_a_killed_process_loses_nothing(name, tmp_path, fork):
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_processes_killed_at_random_moments(tmp_path, fork):
-    """Fifty of them, of all calls in turn."""
-    kills = rounds = 0
-    while kills < KILLS:
-        for name in ALL:
-            kills += goes_on_when_killed(fork, name, tmp_path / f"{name} {rounds}", 4)
-        rounds += 1
-    print(f"{kills} kills")
+    kill_often(fork, ALL, tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ALL)
+def test_each_call_is_killed_at_random_moments(name, tmp_path, fork):
+    kill_often(fork, [name], tmp_path)
