@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from ..scale.paths import value_of_each
 from ..scale.shares import on_all
 from ..spiking.model.system import SpikingSystem
 from ..trajectory import nbytes_of
-from .generation import Generation, Search, evolved, first_generation
+from .generation import Generation, Options, Search, evolved, first_generation
 from .genome import Space, drawn, system_of
 
 
@@ -85,12 +85,12 @@ def evolve(
     if population < 8 or generations < 0 or steps < 1:
         raise ValueError("Give 8 systems or more, 1 step or more, and no generations below 0.")
     mesh, device = placement("evolve", mesh, (PATHS,))
-    options = Search(steps, generations, population, mutations)
-    given = fitness, options, jnp.asarray(trains, jnp.int32), key
+    options = Options(steps, generations, population, mutations)
+    search = Search(space, fitness, options, jnp.asarray(trains, jnp.int32), key)
     with device:
         if mesh is not None:
             check_agreement("evolve", space=space, input=trains, key=key, options=tuple(options))
-            given = on_all(given, mesh)
+            search = on_all(search, mesh)
         saved = checkpoints_of(
             checkpoint,
             "evolve",
@@ -104,23 +104,21 @@ def evolve(
             mutations=mutations,
         )
         with saved as checkpoints:
-            last = fetched(_last_generation(space, given, mesh, checkpoints))
+            last = fetched(_last_generation(search, mesh, checkpoints))
     best = np.argmax(last.found)
     genome = jax.tree.map(lambda x: x[best], last.genomes)
     return Evolved(system_of(space, genome), float(last.found[best]), last.history)
 
 
-def _last_generation(
-    space: Space, given: Any, mesh: Mesh | None, checkpoints: Checkpoints
-) -> Generation:
+def _last_generation(search: Search, mesh: Mesh | None, checkpoints: Checkpoints) -> Generation:
     """The first generation, or that of the checkpoint, and those after it: in one call to the
     device, or in several if checkpoints come between."""
-    fitness, options, trains, key = given
+    options = search.options
     if checkpoints.restored is None:
-        _check_first(space, given, mesh)
-        state = first_generation(space, fitness, options, trains, key, mesh)
+        _check_first(search, mesh)
+        state = first_generation(search, mesh)
     else:
-        state = checkpoints.restored.state(Generation.like(space))
+        state = checkpoints.restored.state(Generation.like(search.space))
         state = jax.tree.map(jnp.asarray, state)
         state = state if mesh is None else on_all(state, mesh)
     number = begun = int(fetched(state.number))
@@ -131,12 +129,11 @@ def _last_generation(
         until = jnp.asarray(min(number + at_once, options.generations), jnp.int32)
         if mesh is not None:
             until = on_all(until, mesh)
-        task = space, fitness, options, trains, key, state, until
         if number == begun:
-            needed = compiled_bytes(evolved, *task, mesh)
+            needed = compiled_bytes(evolved, search, state, until, mesh)
             _check_population(needed, options.population, options.population, mesh)
         began = time.perf_counter()
-        state = evolved(*task, mesh)
+        state = evolved(search, state, until, mesh)
         number = int(fetched(state.number))
         if checkpoints.is_active and number > begun + 1:  # the first call may compile
             seconds = max(time.perf_counter() - began, 1e-6)
@@ -145,17 +142,15 @@ def _last_generation(
     return state
 
 
-def _check_first(space: Space, given: Any, mesh: Mesh | None) -> None:
+def _check_first(search: Search, mesh: Mesh | None) -> None:
     """Refuse a population that does not fit on a device, by what the compiler says: of its program,
     or of that of a few, if the genomes alone do not fit."""
-    fitness, options, trains, key = given
-    population = options.population
-    genome = nbytes_of(jax.eval_shape(partial(drawn, space, 1), key))
-    own = mesh
+    population, own = search.options.population, mesh
+    genome = nbytes_of(jax.eval_shape(partial(drawn, search.space, 1), search.key))
     if share_taken(Footprint(2 * population * genome), mesh) > 1:  # parents and children
-        options, own = options._replace(population=_FEW), None
-    needed = compiled_bytes(first_generation, space, fitness, options, trains, key, own)
-    _check_population(needed, options.population, population, own)
+        search, own = search._replace(options=search.options._replace(population=_FEW)), None
+    needed = compiled_bytes(first_generation, search, own)
+    _check_population(needed, search.options.population, population, own)
 
 
 def _check_population(needed: int, compiled: int, population: int, mesh: Mesh | None) -> None:

@@ -27,13 +27,23 @@ from .genome import Genome, Space, drawn, mutated, rules_of, weights_of
 T = TypeVar("T", bound=PyTree)
 
 
-class Search(NamedTuple):
-    """Options of `evolve`."""
+class Options(NamedTuple):
+    """Numbers that `evolve` takes."""
 
     steps: int
     generations: int
     population: int
     mutations: float
+
+
+class Search(NamedTuple):
+    """What `evolve` searches, and how; `trains` are those of the input neurons."""
+
+    space: Space
+    fitness: Callable[..., Float[Array, ""]]
+    options: Options
+    trains: Int[Array, "cases train inputs"]
+    key: Key[Array, ""]
 
 
 class Generation(NamedTuple):
@@ -53,82 +63,45 @@ class Generation(NamedTuple):
 
 
 @eqx.filter_jit
-def first_generation(
-    space: Space,
-    fitness: Callable[..., Float[Array, ""]],
-    options: Search,
-    trains: Int[Array, "cases train inputs"],
-    key: Key[Array, ""],
-    mesh: Mesh | None,
-) -> Generation:
+def first_generation(search: Search, mesh: Mesh | None) -> Generation:
     """The first generation. Devices share the runs, and compute all else alike."""
-    given = space, fitness, options, trains, key
     if mesh is None:
-        return _drawn(*given, 1)
-    return alike(partial(_drawn, devices=mesh.size), mesh, *given)
+        return _drawn(search, 1)
+    return alike(partial(_drawn, devices=mesh.size), mesh, search)
 
 
 @eqx.filter_jit
 def evolved(
-    space: Space,
-    fitness: Callable[..., Float[Array, ""]],
-    options: Search,
-    trains: Int[Array, "cases train inputs"],
-    key: Key[Array, ""],
-    state: Generation,
-    until: Int[Array, ""],
-    mesh: Mesh | None,
+    search: Search, state: Generation, until: Int[Array, ""], mesh: Mesh | None
 ) -> Generation:
     """The generation of that number. It is the same program for all numbers."""
-    given = space, fitness, options, trains, key, state, until
     if mesh is None:
-        return _search(*given, 1)
-    return alike(partial(_search, devices=mesh.size), mesh, *given)
+        return _evolved(search, state, until, 1)
+    return alike(partial(_evolved, devices=mesh.size), mesh, search, state, until)
 
 
-def _drawn(
-    space: Space,
-    fitness: Callable[..., Float[Array, ""]],
-    options: Search,
-    trains: Int[Array, "cases train inputs"],
-    key: Key[Array, ""],
-    devices: int,
-) -> Generation:
-    genomes = drawn(space, options.population, jr.split(key)[0])
-    found = _scores(space, fitness, options, trains, devices, genomes)
+def _drawn(search: Search, devices: int) -> Generation:
+    options = search.options
+    genomes = drawn(search.space, options.population, jr.split(search.key)[0])
+    found = _scores(search, genomes, devices)
     history = jnp.zeros((options.generations + 1,), jnp.float32).at[0].set(jnp.max(found))
     return Generation(genomes, found, history, jnp.zeros((), jnp.int32))
 
 
-def _scores(
-    space: Space,
-    fitness: Callable[..., Float[Array, ""]],
-    options: Search,
-    trains: Int[Array, "cases train inputs"],
-    devices: int,
-    genomes: Genome,
-) -> Float[Array, " population"]:
+def _scores(search: Search, genomes: Genome, devices: int) -> Float[Array, " population"]:
     def emissions(genome: Genome) -> Any:
-        return emissions_of(space, genome, trains, options.steps)
+        return emissions_of(search.space, genome, search.trains, search.options.steps)
 
     def score(emitted: Array, is_fine: Array) -> Float[Array, ""]:
-        found = jnp.asarray(fitness(emitted), jnp.float32)
+        found = jnp.asarray(search.fitness(emitted), jnp.float32)
         return jnp.where(is_fine & ~jnp.isnan(found), found, -jnp.inf)
 
     # Floats are computed for all at once, so that no bit depends on who shares the runs.
     return jax.vmap(score)(*_shared(jax.vmap(emissions), genomes, devices))
 
 
-def _search(
-    space: Space,
-    fitness: Callable[..., Float[Array, ""]],
-    options: Search,
-    trains: Int[Array, "cases train inputs"],
-    key: Key[Array, ""],
-    state: Generation,
-    until: Int[Array, ""],
-    devices: int,
-) -> Generation:
+def _evolved(search: Search, state: Generation, until: Int[Array, ""], devices: int) -> Generation:
+    space, _, options, _, key = search
     population = options.population
     survivors = population // 8
     keys = jr.split(jr.split(key)[1], options.generations)
@@ -147,7 +120,7 @@ def _search(
             return jnp.where(is_first, table[parents[0]], table[parents[1]])
 
         new = mutated(space, jax.tree.map(child, genomes), options.mutations, mutate_key)
-        new_found = _scores(space, fitness, options, trains, devices, new)
+        new_found = _scores(search, new, devices)
         genomes = jax.tree.map(lambda x, y: jnp.concatenate([x[kept], y]), genomes, new)
         found = jnp.concatenate([found[kept], new_found])
         history = history.at[number + 1].set(jnp.max(found))

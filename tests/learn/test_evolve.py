@@ -112,10 +112,10 @@ def test_a_population_that_does_not_fit_is_refused(free, monkeypatch):
     """The program is that of the population, or of a few systems where genomes alone do not fit."""
     compiled = []
 
-    def bytes_of(program, space, fitness, options, *_):
-        del program, space, fitness
-        compiled.append(options.population)
-        return 3000 * options.population
+    def bytes_of(program, search, *_):
+        del program
+        compiled.append(search.options.population)
+        return 3000 * search.options.population
 
     monkeypatch.setattr(EVOLVE, "compiled_bytes", bytes_of)
     free(10**7)

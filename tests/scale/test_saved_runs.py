@@ -2,7 +2,7 @@
 
 import itertools
 import math
-import os
+import signal
 import threading
 import time
 
@@ -85,8 +85,15 @@ def test_ctrl_c_while_a_checkpoint_is_written(tmp_path, counted, monkeypatch):
         return real(*args)
 
     monkeypatch.setattr(checkpoint, "write_arrays", write_arrays)
-    with pytest.raises(KeyboardInterrupt):
-        call(checkpoint=saved_in(tmp_path), progress=lambda *_: written and os.kill(os.getpid(), 2))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # `nohup &` ignores it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call(
+                checkpoint=saved_in(tmp_path),
+                progress=lambda *_: written and signal.raise_signal(signal.SIGINT),
+            )
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert written
     counted.num = 0
     assert fingerprint(call(checkpoint=saved_in(tmp_path))) == expected
