@@ -170,7 +170,7 @@ def taken(
     """
     if not options:
         return options
-    known = _options_of(type(model), method.__name__)
+    known = _options_of(getattr(method, "__func__", method))
     for name in options:
         if name not in known:
             raise TypeError(_unknown(name, call, type(model).__name__, known))
@@ -178,10 +178,8 @@ def taken(
 
 
 @cache
-def _options_of(model: type, method: str) -> tuple[str, ...]:
-    return tuple(
-        name for name in inspect.signature(getattr(model, method)).parameters if name not in _OWN
-    )
+def _options_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(name for name in inspect.signature(function).parameters if name not in _OWN)
 
 
 #: Arguments that `run` passes to `Model.lower` itself, and `explore` to `Explorable.enumerable`.

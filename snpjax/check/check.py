@@ -68,7 +68,8 @@ def check(
     themselves, so that all computations are infinite.
 
     **Raises:** `QueryError` (a `ValueError`) for a query that does not parse, names no neuron, or
-    is not checked, with the place; `ValueError` for a function that gives no booleans.
+    is not checked, with the place; `ValueError` for a function that gives no booleans;
+    `CheckpointError` for checkpoints of another call.
     """
     query = parse_query(property) if isinstance(property, str) else None
     if query is None and not callable(property):

@@ -176,7 +176,7 @@ def simulate(
     with refusals(failures=(SampleFailed,)):
         _, found = options.read(model, initial)
         if expectation:
-            refuse_given({"--checkpoint": checkpoint}, "an expectation takes no checkpoints")
+            refuse_given({"--checkpoint": checkpoint}, "it cannot be combined with --expectation")
             table.write_expected(found)
             return
         import jax

@@ -88,7 +88,8 @@ def explore(
     **Returns:** a `Graph`, whose `stop` says whether it is complete.
 
     **Raises:** `ValueError` for inputs, neurons or limits that do not fit the system; `TypeError`
-    for what is no model; `MemoryError` if there is no memory for the first configurations.
+    for what is no model; `MemoryError` if there is no memory for the first configurations;
+    `CheckpointError` for checkpoints of another search.
     """
     if not follows(system, Explorable):
         fix = "Pass a system, a net, or a model with `enumerable` and `schema`."

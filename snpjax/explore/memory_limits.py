@@ -28,7 +28,7 @@ class MemoryLimits:
     of 64 bits and a place in a table for each, 14 to 24 bytes, and the configurations themselves
     move to main memory and from there to a file, as do the edges.
 
-    - `device`: bytes on the device; by default what is free.
+    - `device`: bytes on the device; by default seven eighths of what is free.
     - `host`: bytes in main memory beside them; by default half of what is free there. Where the
       device is the processor, these bytes count as bytes of the device, and the default is an
       eighth of those.

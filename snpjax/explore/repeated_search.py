@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
+import jax
 from jax.sharding import Mesh
 
 from ..machine import ConfigurationsT, Explorable, StepsT
@@ -74,8 +75,17 @@ class RepeatedSearch(Generic[ConfigurationsT, StepsT]):
         if self.is_short and record.stop is Stop.MAX_CONFIGURATIONS:
             record.stop = Stop.OUT_OF_MEMORY
         else:
-            search.save(has_ended=record.stop is not Stop.OUT_OF_MEMORY)
+            self._save_last(search)
         return search.graph()
+
+    def _save_last(self, search: Search[ConfigurationsT, StepsT]) -> None:
+        is_short = search.record.stop is Stop.OUT_OF_MEMORY
+        try:
+            search.save(has_ended=not is_short)
+        except Exception as error:
+            if not (is_short and is_out_of_memory(error)) or jax.process_count() > 1:
+                raise
+            # The last checkpoint is where the same call may go on with more memory.
 
     def _begun(self, saved: SavedSearch) -> Search[ConfigurationsT, StepsT]:
         try:
@@ -86,6 +96,11 @@ class RepeatedSearch(Generic[ConfigurationsT, StepsT]):
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
+            if saved.restored is not None:
+                raise MemoryError(
+                    f"There is no memory for the {saved.restored.num:,} configurations of the "
+                    "checkpoint. Use a machine with more of it, or a mesh."
+                ) from None
             raise MemoryError(
                 "There is no memory for the first configurations of the search. Use a smaller "
                 "model or smaller `chunks`."

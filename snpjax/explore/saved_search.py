@@ -18,8 +18,9 @@ from .searched import SearchedModel
 from .stored import HostStore
 
 
-# A checkpoint is written as soon as it has so many bytes.
-_MOST_UNSAVED = 2**30
+# A checkpoint is written as soon as it has so many bytes, or as many as main memory may have of the
+# search, if these are fewer, but not very few.
+_MOST_UNSAVED, _FEWEST_UNSAVED = 2**30, 2**26
 
 # How much there was of a record when it was saved: configurations, those that were followed, bytes
 # of bits, chunks and edges.
@@ -49,8 +50,10 @@ class SavedSearch:
             return False
         num, _, _, _, edges = self._saved
         unsaved = 4 * packing.num_words * (record.num - num) + 5 * (record.num_edges - edges)
-        most = _MOST_UNSAVED if record.host.limit is None else record.host.limit
-        return unsaved > min(most, _MOST_UNSAVED) or self.checkpoints.is_due()
+        most = _MOST_UNSAVED
+        if record.host.limit is not None and jax.process_count() == 1:  # others have other limits
+            most = min(max(record.host.limit, _FEWEST_UNSAVED), most)
+        return unsaved > most or self.checkpoints.is_due()
 
     def save(
         self,
@@ -72,24 +75,26 @@ class SavedSearch:
         if not self.checkpoints.is_active:
             return
         now = _extent_of(record)
-        (num, followed, bits, chunks, edges), self._saved = self._saved, now
+        num, followed, bits, chunks, edges = self._saved
+        # There may be no memory for these: then nothing is appended, and the next one has it all.
         rows = words(num, now[0])
+        some = {
+            "counts": record.counts.block(followed, now[1]),
+            "is_new": record.is_new.block(bits, now[2]),
+            "sizes": np.asarray(record.chunk_sizes[chunks:], np.int64),
+        }
+        if record.targets is not None:
+            some["targets"] = record.targets.block(edges, now[4])
+        order = np.zeros(0, np.int32) if packing.order is None else np.asarray(packing.order)
         if jax.process_index() == 0:
-            order = np.zeros(0, np.int32) if packing.order is None else np.asarray(packing.order)
             self.checkpoints.append(
                 {"rows": rows, "order": order},
                 is_words=True,
                 classes=packing.classes,
                 fields=packing.num_fields,
             )
-            some = {
-                "counts": record.counts.block(followed, now[1]),
-                "is_new": record.is_new.block(bits, now[2]),
-                "sizes": np.asarray(record.chunk_sizes[chunks:], np.int64),
-            }
-            if record.targets is not None:
-                some["targets"] = record.targets.block(edges, now[4])
             self.checkpoints.append(some, is_words=False)
+        self._saved = now
         state = {"depth_starts": np.asarray(record.depth_starts)}
         save = self.checkpoints.finish if has_ended else self.checkpoints.save
         save(

@@ -56,6 +56,8 @@ def write_graph(
         "bounds": bounds is not None,
     }
     check_options(known, {option for option, is_given in given.items() if is_given})
+    if isinstance(bounds, str) and bounds != "unbounded":
+        raise ValueError(f'`bounds` is {bounds!r}. Give numbers, or "unbounded".')
     labels = "rules" if labels is None else labels
     if labels not in get_args(EdgeLabels):
         raise ValueError(f'`labels` is {labels!r} (write "rules" or "emissions")')

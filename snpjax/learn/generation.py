@@ -28,7 +28,7 @@ T = TypeVar("T", bound=PyTree)
 
 
 class Options(NamedTuple):
-    """Numbers that `evolve` takes."""
+    """Sizes and rates of a search."""
 
     steps: int
     generations: int
@@ -74,7 +74,7 @@ def first_generation(search: Search, mesh: Mesh | None) -> Generation:
 def evolved(
     search: Search, state: Generation, until: Int[Array, ""], mesh: Mesh | None
 ) -> Generation:
-    """The generation of that number. It is the same program for all numbers."""
+    """Evolve up to generation `until`. All values of it share one compiled program."""
     if mesh is None:
         return _evolved(search, state, until, 1)
     return alike(partial(_evolved, devices=mesh.size), mesh, search, state, until)

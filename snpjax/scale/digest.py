@@ -21,8 +21,9 @@ _SCALARS = (str, bytes, int, float, complex, bool, type(None), type(Ellipsis))
 def digest(thing: object, *, keys: bool = True) -> str:
     """32 hexadecimal digits that tell things apart, the same in every process.
 
-    Objects are compared by their type and their fields, functions by their code, their defaults and
-    what they refer to, containers by their elements.
+    Objects are compared by their type and their fields, containers by their elements, functions by
+    their own code, their defaults and the variables that they enclose, but not by the global
+    functions that they call.
 
     **Arguments:**
 

@@ -1,6 +1,8 @@
 """A search that gets no memory ends with the graph so far, or goes on with the words elsewhere."""
 
+import contextlib
 import errno
+import itertools
 import os
 
 import jax
@@ -87,6 +89,29 @@ def test_a_search_goes_on_after_a_failure(small_steps, monkeypatch, expected, me
 def test_a_search_ends_when_all_fails(small_steps, monkeypatch, expected, memory):
     stops = ends(monkeypatch, expected, memory, for_ever=True)
     assert set(stops) == {None, Stop.OUT_OF_MEMORY}
+
+
+@pytest.mark.parametrize(
+    "memory, step",
+    [
+        (snp.MemoryLimits(), 13),
+        *(pytest.param(x, 3, marks=pytest.mark.slow) for x in (snp.MemoryLimits(), LITTLE)),
+    ],
+)
+def test_checkpoints_have_all_after_a_failure(
+    small_steps, monkeypatch, expected, memory, step, tmp_path
+):
+    """Also one that failed itself: the next one has what it should have had."""
+    for at in itertools.count(0, step):
+        how = {"memory": memory, "checkpoint": snp.Checkpoint(tmp_path / f"{at}", every_seconds=0)}
+        failing = Failing(monkeypatch, at, for_ever=at % 2)
+        with contextlib.suppress(MemoryError):
+            explore(SYSTEM, chunks=CHUNKS, **how)
+        failing.undo()
+        if failing.num_calls <= at:
+            break
+        assert_same_graph(explore(SYSTEM, chunks=CHUNKS, **how), expected)
+    assert at > 30
 
 
 @pytest.mark.parametrize("memory", [snp.MemoryLimits(), NO_FILES])
