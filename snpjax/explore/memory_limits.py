@@ -15,8 +15,8 @@ from .host_arrays import HostArrays
 
 # Where the device has the memory of the host, this part of it is for arrays of the host.
 _OF_HOST = 8
-# This part of what is free is left so; and so many bytes on the host, because LLVM ends the process
-# when it gets no memory.
+# An eighth of what is free stays free, and on the host another 128 MiB, because LLVM ends the
+# process when it gets no memory.
 _LEFT, _FOR_COMPILER = 8, 2**27
 
 

@@ -18,8 +18,8 @@ from .searched import SearchedModel
 from .stored import HostStore
 
 
-# A checkpoint is written as soon as it has so many bytes, or as many as main memory may have of the
-# search, if these are fewer, but not very few.
+# A checkpoint is written as soon as this many bytes are unsaved, or as many as the search may keep
+# in main memory, if that is less. A very small limit does not count.
 _MOST_UNSAVED, _FEWEST_UNSAVED = 2**30, 2**26
 
 # How much there was of a record when it was saved: configurations, those that were followed, bytes

@@ -101,9 +101,14 @@ def unpacked_rows(
     packing: Packing, rows: UInt32[np.ndarray, "some words"], size: int
 ) -> UInt[Array, "fields part"]:
     """The fields of words of the host, padded to that size."""
+    return _unpacked(packing, padded_words(rows, size))
+
+
+def padded_words(rows: UInt32[np.ndarray, "some words"], size: int) -> UInt32[Array, "words size"]:
+    """Words of the host on the device, padded with zeros."""
     padded = np.zeros((rows.shape[1], size), np.uint32)
     padded[:, : len(rows)] = rows.T
-    return _unpacked(packing, device_array(padded))
+    return device_array(padded)
 
 
 def part_of(capacity: int | None = None) -> int:

@@ -57,7 +57,7 @@ class GrowingSet:
         budget: Budget,
         most: int,
     ) -> "GrowingSet":
-        """With the first rows of a store, and a table of so many places."""
+        """With the first `num` rows of a store, and a table of `places` places."""
         space = StateSpace(store, empty_table(1), device_array(num, jnp.int32), device_array(False))
         found = cls(space, budget, most, num)
         found.fill_table(places, chunk)

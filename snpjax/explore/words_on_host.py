@@ -15,7 +15,7 @@ from .host_arrays import HostArray, own_rows
 from .memory_limits import Budget
 from .packing import Packing
 from .search import ChunkNumbers, Made, Outcome, StateSpace
-from .search_memory import SearchMemory, parts
+from .search_memory import SearchMemory, padded_words, parts
 from .space import GrowingSet, first_packing, packed, written
 from .stored import HostStore
 from .table import empty_table, filled
@@ -118,10 +118,7 @@ class WordsOnHost:
         return cls(packing, set_of_prints, words, seed, is_exact=True)
 
     def block(self, low: int, size: int) -> UInt32[Array, "words block"]:
-        rows = self.words.block(low, low + size)
-        padded = np.zeros((rows.shape[1], size), np.uint32)
-        padded[:, : len(rows)] = rows.T
-        return device_array(padded)
+        return padded_words(self.words.block(low, low + size), size)
 
     def put(self, made: Made, most: int, *, takes_overflow: bool) -> Outcome:
         found = self.found

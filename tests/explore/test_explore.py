@@ -11,6 +11,7 @@ from snpjax.explore import Stop, explore, searched
 from snpjax.explore.words_on_device import WordsOnDevice
 from snpjax.testing import reference_graph, systems
 from tests.support.helpers import case_system, load_cases, many, with_ballast
+from tests.support.known_graphs import many_sinks
 
 
 #: One compilation of each function for all systems here.
@@ -241,10 +242,7 @@ def test_fields_that_grow_after_they_were_packed(monkeypatch, room_until):
     monkeypatch.setattr(searched, "_ROOM_UNTIL", room_until)
     monkeypatch.setattr(searched, "_TIGHT_FROM", 4)
     monkeypatch.setattr(searched, "_TIGHT_AGAIN", 2)
-    sender = snp.Neuron("sender", 100, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
-    sinks = [f"sink{i}" for i in range(40)]
-    synapses = [("sender", name, 1 + i % 2) for i, name in enumerate(sinks)]
-    system = snp.SpikingSystem([sender, *map(snp.Neuron, sinks)], synapses)
+    system = many_sinks()
     expected = reference_graph.explore(system, max_configurations=300)
     assert_same_graph(explore(system, max_configurations=300, chunks=CHUNKS), expected)
     assert len(packings) > 1, packings

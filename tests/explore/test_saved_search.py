@@ -7,7 +7,7 @@ import snpjax as snp
 from snpjax.explore import Stop, explore, saved_search, searched, words_on_host
 from snpjax.scale import CheckpointError
 from tests.support.graphs import assert_is_beginning, assert_same_graph
-from tests.support.known_graphs import countdown, dividing, net, plastic
+from tests.support.known_graphs import countdown, dividing, many_sinks, net, plastic
 from tests.support.meshes import mesh_of
 
 
@@ -93,10 +93,7 @@ def test_limits_and_options(tmp_path, options):
 def test_words_that_were_packed_in_several_ways(tmp_path, monkeypatch):
     monkeypatch.setattr(searched, "_TIGHT_FROM", 4)
     monkeypatch.setattr(searched, "_TIGHT_AGAIN", 2)
-    sender = snp.Neuron("sender", 100, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
-    sinks = [f"sink{i}" for i in range(40)]
-    synapses = [("sender", name, 1 + i % 2) for i, name in enumerate(sinks)]
-    system = snp.SpikingSystem([sender, *map(snp.Neuron, sinks)], synapses)
+    system = many_sinks()
     found, _ = resumed(system, tmp_path, [{}], max_configurations=200, every=9)
     assert_same_graph(found, explore(system, max_configurations=200, chunks=CHUNKS))
 

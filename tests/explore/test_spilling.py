@@ -22,7 +22,7 @@ from snpjax.explore.stored import HostStore
 from snpjax.testing import systems
 from tests.support.graphs import assert_same_graph
 from tests.support.helpers import many, with_ballast
-from tests.support.known_graphs import countdown, dividing, net, plastic
+from tests.support.known_graphs import countdown, dividing, many_sinks, net, plastic
 from tests.support.meshes import mesh_of
 
 
@@ -88,10 +88,7 @@ def test_words_are_packed_again_on_the_host(small_steps, monkeypatch):
 
     original = words_on_host.WordsOnHost.repack
     monkeypatch.setattr(words_on_host.WordsOnHost, "repack", repack)
-    sender = snp.Neuron("sender", 100, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
-    sinks = [f"sink{i}" for i in range(40)]
-    synapses = [("sender", name, 1 + i % 2) for i, name in enumerate(sinks)]
-    system = snp.SpikingSystem([sender, *map(snp.Neuron, sinks)], synapses)
+    system = many_sinks()
     found, expected = both(system, 10_000, 1000, max_configurations=300)
     assert_same_graph(found, expected)
     assert packings and bytes_in_files(found) > 0

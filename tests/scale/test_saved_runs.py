@@ -1,6 +1,5 @@
 """Runs that are interrupted and go on from their checkpoints, to the same bits."""
 
-import itertools
 import math
 import signal
 import threading
@@ -15,30 +14,19 @@ import snpjax as snp
 from snpjax.check.probability import statistical
 from snpjax.scale import CheckpointError, checkpoint, saved_arrays
 from snpjax.scale.mesh import PATHS
-from tests.support.long_calls import CALLS, CountedCalls, Interrupted, fingerprint, short_chunks
+from tests.support.long_calls import CALLS, Interrupted, fingerprint
 from tests.support.meshes import generator, mesh_of, population
 
 
 KEY = jr.key(3)
 
 
-@pytest.fixture(autouse=True)
-def _short_chunks(monkeypatch):
-    """Of many short chunks of work, every third is followed by a checkpoint."""
-    monkeypatch.setattr(checkpoint, "_now", itertools.count().__next__)
-    with short_chunks():
-        yield
+pytestmark = pytest.mark.usefixtures("clock_of_calls")
 
 
 def saved_in(folder):
+    """Every third chunk of work is followed by a checkpoint."""
     return snp.Checkpoint(folder, every_seconds=3)
-
-
-@pytest.fixture
-def counted():
-    calls = CountedCalls()
-    with calls.counted():
-        yield calls
 
 
 def interrupted(call, counted, after, **options):

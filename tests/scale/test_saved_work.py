@@ -1,6 +1,5 @@
 """Simulations, searches and fits that go on from their checkpoints, to the same bits."""
 
-import itertools
 from typing import Any
 
 import jax.random as jr
@@ -8,30 +7,19 @@ import pytest
 
 import snpjax as snp
 from snpjax import learn, proliferation as pr
-from snpjax.scale import CheckpointError, checkpoint
+from snpjax.scale import CheckpointError
 from snpjax.scale.mesh import PATHS
 from tests.support import sharing
-from tests.support.long_calls import SHARED, CountedCalls, Interrupted, fingerprint, short_chunks
+from tests.support.long_calls import SHARED, Interrupted, fingerprint
 from tests.support.meshes import mesh_of
 
 
-@pytest.fixture(autouse=True)
-def _short_chunks(monkeypatch):
-    """Of many short chunks of work, every second is followed by a checkpoint."""
-    monkeypatch.setattr(checkpoint, "_now", itertools.count().__next__)
-    with short_chunks():
-        yield
+pytestmark = pytest.mark.usefixtures("clock_of_calls")
 
 
 def saved_in(folder):
+    """Every second chunk of work is followed by a checkpoint."""
     return snp.Checkpoint(folder, every_seconds=2)
-
-
-@pytest.fixture
-def counted():
-    calls = CountedCalls()
-    with calls.counted():
-        yield calls
 
 
 def interrupted(call, counted, after, mesh, **options):

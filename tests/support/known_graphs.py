@@ -32,6 +32,14 @@ def doubling(steps: int) -> snp.SpikingSystem:
     return snp.SpikingSystem(neurons, synapses)
 
 
+def many_sinks() -> snp.SpikingSystem:
+    """A neuron that sends one or two spikes at a time to 40 others, whose counts grow."""
+    sender = snp.Neuron("sender", 100, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
+    sinks = [f"sink{i}" for i in range(40)]
+    synapses = [("sender", name, 1 + i % 2) for i, name in enumerate(sinks)]
+    return snp.SpikingSystem([sender, *map(snp.Neuron, sinks)], synapses)
+
+
 def plastic() -> snp.SpikingSystem:
     """Synapses that come and go."""
     neurons = [
