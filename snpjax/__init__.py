@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from . import (
         learn as learn,
+        numerical as numerical,
         proliferation as proliferation,
         rate as rate,
         scale as scale,
@@ -149,6 +150,6 @@ lazily(
         """,
         ".trajectory": "SAVE_ALL SAVE_FINAL SAVE_OUTPUTS HistoryDropped NotSaved Save Trajectory",
     },
-    modules="choice io learn machine proliferation rate scale sleptsov spiking viz",
+    modules="choice io learn machine numerical proliferation rate scale sleptsov spiking viz",
     own="__version__",
 )

@@ -47,6 +47,10 @@ class RESULTS(eqx.Enumeration):
         "Memory ran out, and the run ended there. Run fewer `paths` at a time, or keep less of "
         "them with `save=`."
     )
+    value_overflow = (
+        "A variable or an output exceeds the largest number of float64. Give smaller coefficients, "
+        "or stop earlier with `max_steps`."
+    )
 
 
 #: Results on the host, as `codes_of` gives them.

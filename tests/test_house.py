@@ -47,6 +47,9 @@ def imports(path: Path) -> set[str]:
     return found
 
 
+MACHINES = ("spiking", "sleptsov", "rate", "proliferation", "numerical")
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(REPOSITORY)))
 def test_imports_point_one_way(path):
     names = imports(path)
@@ -57,7 +60,7 @@ def test_imports_point_one_way(path):
     relative = path.relative_to(REPOSITORY)
     if "snpjax_formats" in relative.parts:
         assert not uses("snpjax"), "layouts know nothing of neurons"
-    machines = ("snpjax.spiking", "snpjax.sleptsov", "snpjax.rate", "snpjax.proliferation")
+    machines = tuple(f"snpjax.{name}" for name in MACHINES)
     above = ("snpjax.io", "snpjax.viz", "snpjax.cli", "snpjax.testing", "snpjax.check")
     if relative.parent == Path("snpjax") and relative.name != "__init__.py":
         if relative.name != "__main__.py":
@@ -145,6 +148,7 @@ def test_no_module_stands_outside_the_tree():
         "explore",
         "io",
         "learn",
+        "numerical",
         "proliferation",
         "rate",
         "scale",
@@ -427,6 +431,7 @@ def test_reference_never_imports_jax():
         for name in (
             "reference",
             "reference_network",
+            "reference_numerical",
             "reference_proliferation",
             "reference_rate",
             "reference_sleptsov",

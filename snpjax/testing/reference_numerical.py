@@ -1,0 +1,116 @@
+"""Numerical SN P systems in pure Python, one production function at a time.
+
+Written from the specification, to compare other implementations with; imports nothing of JAX. With
+`number=Fraction`, the default, its arithmetic is exact.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from ..numerical.model import NumericalSystem
+
+
+#: The value of each variable, by neuron and name.
+Configuration = dict[str, dict[str, Any]]
+
+
+@dataclass
+class NumericalRun:
+    """`configurations[t]` is the configuration before step t + 1, the last one that at the end;
+    `outputs[t]` what was sent to each output in that step, `productions[t]` the number of the
+    function of each neuron, or `None`."""
+
+    configurations: list[Configuration] = field(default_factory=list)
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    productions: list[list[int | None]] = field(default_factory=list)
+    halted: bool = False
+
+
+def initial(system: NumericalSystem, number: Callable[[Any], Any] = Fraction) -> Configuration:
+    """The initial configuration."""
+    return {
+        neuron.name: {name: number(value) for name, value in neuron.variables.items()}
+        for neuron in system.neurons
+    }
+
+
+def applicable(system: NumericalSystem, now: Configuration) -> list[list[int]]:
+    """The numbers of the production functions that each neuron can use."""
+    return [
+        [
+            i
+            for i, f in enumerate(neuron.productions)
+            if f.threshold is None
+            or all(now[neuron.name][name] >= f.threshold for name in f.variables)
+        ]
+        for neuron in system.neurons
+    ]
+
+
+def has_halted(system: NumericalSystem, now: Configuration, step: int) -> bool:
+    """Whether nothing can happen any more after this many steps."""
+    is_fed = any(step < len(given.values) for given in system.inputs.values())
+    return not is_fed and not any(applicable(system, now))
+
+
+def successor(
+    system: NumericalSystem,
+    now: Configuration,
+    step: int,
+    chosen: Sequence[int | None],
+    number: Callable[[Any], Any] = Fraction,
+) -> tuple[Configuration, dict[str, Any]]:
+    """The next configuration after `step` steps, and what is sent to each output."""
+    sent: dict[str, Any] = dict.fromkeys(now, number(0))
+    then = {neuron: dict(variables) for neuron, variables in now.items()}
+    for neuron, which in zip(system.neurons, chosen, strict=True):
+        if which is not None:
+            f = neuron.productions[which]
+            for name in f.variables:
+                sent[neuron.name] += number(f.coefficients[name]) * now[neuron.name][name]
+                then[neuron.name][name] = number(0)
+    for source, target in system.synapses:
+        for name in then[target]:
+            then[target][name] += sent[source]
+    for given in system.inputs.values():
+        for target in given.targets if step < len(given.values) else ():
+            for name in then[target]:
+                then[target][name] += number(given.values[step])
+    outputs = {
+        name: sum((sent[source] for source in sources), number(0))
+        for name, sources in system.senders.items()
+    }
+    return then, outputs
+
+
+def run(
+    system: NumericalSystem,
+    *,
+    steps: int,
+    choose: Callable[[int, int, list[int]], int] = lambda step, neuron, can: can[0],
+    number: Callable[[Any], Any] = Fraction,
+) -> NumericalRun:
+    """A computation of at most `steps` steps; `choose(step, neuron, can)` is one of `can`."""
+    made = NumericalRun([initial(system, number)])
+    for step in range(steps):
+        now = made.configurations[-1]
+        if has_halted(system, now, step):
+            made.halted = True
+            return made
+        chosen = [
+            choose(step, i, can) if can else None for i, can in enumerate(applicable(system, now))
+        ]
+        then, outputs = successor(system, now, step, chosen, number)
+        made.configurations.append(then)
+        made.outputs.append(outputs)
+        made.productions.append(chosen)
+    made.halted = has_halted(system, made.configurations[-1], steps)
+    return made
+
+
+def all_choices(system: NumericalSystem, now: Configuration) -> Iterator[tuple[int | None, ...]]:
+    """Every way to choose a production function for each neuron."""
+    return product(*(can or [None] for can in applicable(system, now)))
