@@ -40,6 +40,7 @@ def ended(message: str, status: int) -> typer.Exit:
 _COMMANDS: "dict[Kind, str]" = {
     "system": "snpjax run {}",
     "net": "snpjax sleptsov run {}",
+    "numerical": "snpjax run {}",
     "proliferation": "snpjax proliferation expected HISTOGRAM --model {}",
     "cell types": "snpjax proliferation expected HISTOGRAM --model {}",
     "histogram": "snpjax proliferation expected {} --model MODEL",

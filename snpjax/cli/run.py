@@ -26,6 +26,7 @@ from .options import (
     grouped,
     layout_named,
     number,
+    refuse_given,
     stored_in,
     value,
 )
@@ -83,8 +84,8 @@ def run(
 ) -> None:
     """Run a spiking neural P system and show its computation.
 
-    Where several rules of a neuron are applicable, one is chosen at random; the seed makes it
-    repeatable.
+    A file of Numerical WebSnapse is run as a numerical system. Where several rules of a neuron are
+    applicable, one is chosen at random; the seed makes it repeatable.
     """
     if as_json and as_csv:
         raise typer.BadParameter("it excludes --json (give one of them)", param_hint="--csv")
@@ -101,9 +102,36 @@ def run(
 
     import snpjax as snp
 
+    from ..io.kinds import WrongKind
     from . import data, paths as batch, progress, table
 
-    system = snp.read(file, format=reads, level="strict" if strict else "extended")
+    how = {"method": "first"} if seed is None else {"method": "uniform", "seed": seed}
+    try:
+        system = snp.read(file, format=reads, level="strict" if strict else "extended")
+    except WrongKind as wrong:
+        if wrong.kind != "numerical":
+            raise
+        from .numerical import run_numerical
+
+        spiking = {"--strict": strict, "--as": simulator, "--int64": int64, "--no-grow": no_grow}
+        spiking |= {"--neurons": neurons, "--synapses": synapses}
+        refuse_given(spiking, "this is a file of a numerical system (leave it out)")
+        with progress.of_run(steps, paths, hidden=as_json) as made:
+            return run_numerical(
+                file,
+                choice=how,
+                as_json=as_json,
+                as_csv=as_csv,
+                options={
+                    "max_steps": steps,
+                    "choice": choice_of(seed),
+                    "paths": paths,
+                    "layout": stored,
+                    "progress": made,
+                    "mesh": mesh,
+                    "checkpoint": checkpoint_in(checkpoint),
+                },
+            )
     if compatibility is not None:
         try:
             system = system.with_compatibility(compatibility)
@@ -131,7 +159,6 @@ def run(
             solution = snp.scale.gather(solution)
     if solution.saved.every is not None and solution.saved.details:
         solution = solution.as_displayed()
-    how = {"method": "first"} if seed is None else {"method": "uniform", "seed": seed}
     if isinstance(solution, snp.SolutionBatch):
         if as_json:
             data.print_json(data.paths_json(solution, f"{file}", how))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .graph_export import to_dot as to_dot, to_networkx as to_networkx
     from .losses import Losses as Losses, WriteError as WriteError, WriteWarning as WriteWarning
     from .native import native_schema as native_schema
+    from .numerical import read_numerical as read_numerical
     from .read import (
         model_text as model_text,
         read as read,
@@ -37,6 +38,7 @@ lazily(
         ".graph_export": "to_dot to_networkx",
         ".losses": "Losses WriteError WriteWarning",
         ".native": "native_schema",
+        ".numerical": "read_numerical",
         ".read": "model_text read read_net write write_net",
         ".source": "Report Source decoded load",
         ".write_graph": "write_graph",

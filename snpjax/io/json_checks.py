@@ -29,6 +29,10 @@ class Findings:
         self._found: list[tuple[Severity, JsonPath, str, JsonPath | None]] = []
         self._num_errors = self._num_warnings = 0
 
+    @property
+    def has_errors(self) -> bool:
+        return self._num_errors > 0
+
     def error(self, path: JsonPath, message: str, first: JsonPath | None = None) -> None:
         self._found.append(("error", path, message, first))
         self._num_errors += 1

@@ -1,5 +1,6 @@
 """What a file holds, told by its text: a file of the wrong kind is named for what it is."""
 
+import json
 import re
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -11,12 +12,15 @@ from .source import Source
 #: configurations.
 Holds: TypeAlias = Literal["system", "net", "graph"]
 #: What a file may hold.
-Kind: TypeAlias = Literal["system", "net", "graph", "proliferation", "cell types", "histogram"]
+Kind: TypeAlias = Literal[
+    "system", "net", "graph", "numerical", "proliferation", "cell types", "histogram"
+]
 
 _TITLES: dict[Kind, str] = {
     "system": "a file of a spiking system",
     "net": "a file of a net",
     "graph": "a configuration graph",
+    "numerical": "a numerical SN P system",
     "proliferation": "a proliferation model",
     "cell types": "a table of cell types",
     "histogram": "a histogram",
@@ -26,6 +30,7 @@ _READERS: dict[Kind, str] = {
     "system": "use: snp.read",
     "net": "use: snp.read_net",
     "graph": "graphs are written, not read; give the model",
+    "numerical": "use: snp.io.read_numerical",
     "proliferation": "use: snpjax.io.proliferation.read_model",
     "cell types": "use: snpjax.io.proliferation.read_types",
     "histogram": "use: snpjax.io.proliferation.read_histogram",
@@ -38,6 +43,8 @@ _PNML = re.compile(r"(?:\s|<\?[^>]*>|(?><!--.*?-->))*+<(?:\w+:)?pnml\b", re.DOTA
 _PLINGUA = re.compile(r"^\s*@model\b", re.IGNORECASE | re.MULTILINE)
 _GRAPH = re.compile(r'\s*\{\s*"schema"\s*:\s*"snpjax-graph/')
 _KEYS = re.compile(r'"(schema|neurons|nodes|synapses|edges|populations)"\s*:')
+#: Of a node of Numerical WebSnapse.
+_NUMERICAL = ('"nodes"', '"var_"', '"prf"')
 _YAML = re.compile(r"^(neurons|populations)\s*:", re.MULTILINE)
 _NUM_LINES = 20  # of columns of numbers that are looked at
 
@@ -61,6 +68,10 @@ class WrongKind(ReadError):
 def wrong_kind_text(kind: Kind, advice: str) -> str:
     """What is said about a file of the wrong kind."""
     return f"this is {_TITLES[kind]} ({advice})"
+
+
+#: How a file holds a numerical SN P system: as what the program saves and is read, or otherwise.
+NumericalForm: TypeAlias = Literal["nodes", "request", "matrices"]
 
 
 def is_json(text: str) -> bool:
@@ -103,9 +114,43 @@ def _told_by_json(text: str) -> Told | None:
     keys = set(_KEYS.findall(text))
     if "schema" in keys:
         return Told("system", "native")
+    if all(key in text for key in _NUMERICAL) and _is_of_nodes(text):
+        return Told("numerical")
     if keys - {"populations"}:
         return Told("system", "websnapse")
     return Told("proliferation", "json") if keys else None
+
+
+def _is_of_nodes(text: str) -> bool:
+    try:
+        return numerical_form(json.loads(text)) == "nodes"
+    except (ValueError, RecursionError):
+        return False
+
+
+def numerical_form(value: object) -> NumericalForm | None:
+    """Which form of a numerical SN P system a decoded file has; `None` if it is of another kind."""
+    if not isinstance(value, dict):
+        return None
+    if "NSNP" in value:
+        return "request"
+    if {"C", "VL", "F", "L"} <= value.keys():
+        return "matrices"
+    nodes = value.get("nodes", value.get("neurons"))
+    first = nodes[0] if isinstance(nodes, list) and nodes else None
+    data = first.get("data") if isinstance(first, dict) else None
+    return "nodes" if isinstance(data, dict) and {"var_", "prf"} <= data.keys() else None
+
+
+def numerical_text(form: NumericalForm) -> str:
+    """What is said about such a file where another form or kind is read."""
+    fix = "save it with its nodes and edges, as Numerical WebSnapse does"
+    what = {
+        "nodes": "(leave the format out, or use: snp.io.read_numerical)",
+        "request": f"as a request to its server ({fix})",
+        "matrices": f"as matrices ({fix})",
+    }
+    return f"this is a numerical SN P system (NSNP) {what[form]}"
 
 
 def _told_by_columns(text: str) -> Told | None:

@@ -1190,7 +1190,6 @@ def check_identity(format, *drawn):
     "value",
     [
         {"C": [1], "VL": [1], "F": [[1]], "L": [[1]], "T": [[4, 4]], "syn": [], "envSyn": 1},
-        {"nodes": [{"id": "n", "data": {"var_": [["x", "1"]], "prf": []}}], "edges": []},
         {"NSNP": {"neurons": [], "syn": []}, "branch": None},
     ],
 )

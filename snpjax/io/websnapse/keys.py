@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ..json_checks import Findings, abbreviated
 from ..json_text import Key
+from ..kinds import numerical_form, numerical_text
 
 
 _ACCEPTED = '"neurons" and "synapses", or "nodes" and "edges" of the old schema'
@@ -32,12 +33,9 @@ def keys_of(findings: Findings, value: object) -> Keys | None:
     """The keys that a decoded file uses; old ones with a warning, others with an error."""
     if not isinstance(value, dict):
         return findings.wrong(value, (), "this", f"a WebSnapse model has {_ACCEPTED}")
-    if _is_numerical(value):
-        message = (
-            "this is a numerical SN P system (NSNP), whose neurons hold variables of real numbers "
-            "and production functions (only systems of spikes are read)"
-        )
-        findings.error((), message)
+    form = numerical_form(value)
+    if form is not None:
+        findings.error((), numerical_text(form))
         return None
     found = []
     for new, old in (("neurons", "nodes"), ("synapses", "edges")):
@@ -66,14 +64,3 @@ def keys_of(findings: Findings, value: object) -> Keys | None:
         _OLD_NEURON if neurons == "nodes" else _NEURON,
         ("source", "target", "label") if synapses == "edges" else NEW.synapse,
     )
-
-
-def _is_numerical(value: dict[str, object]) -> bool:
-    """Whether a file is of the numerical WebSnapse: what its server takes, the matrices of its
-    extension, or nodes with variables and production functions."""
-    if "NSNP" in value or {"C", "VL", "F", "L"} <= value.keys():
-        return True
-    nodes = value.get("nodes", value.get("neurons"))
-    first = nodes[0] if isinstance(nodes, list) and nodes else None
-    data = first.get("data") if isinstance(first, dict) else None
-    return isinstance(data, dict) and {"var_", "prf"} <= data.keys()
