@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         Astrocytes as Astrocytes,
         BuddingRule as BuddingRule,
         Capacity as Capacity,
+        Channels as Channels,
         Compatibility as Compatibility,
         DivisionRule as DivisionRule,
         Exhaustive as Exhaustive,
@@ -142,10 +143,10 @@ lazily(
         ".sleptsov": "SleptsovNet",
         ".spiking": """
             ALL NO_NUMBER AntiSpikes AnyInput Astrocyte Astrocytes BuddingRule Capacity
-            Compatibility DivisionRule Exhaustive Guard GuardError InvalidSystem ModelWarning
-            Network Neuron PlasticityRule PlasticityTemplate Population PopulationSystem Projection
-            Rule RuleError RuleTemplate Solution SolutionBatch SpikingSystem Synapse SynapseRules
-            SystemBatch compatibility
+            Channels Compatibility DivisionRule Exhaustive Guard GuardError InvalidSystem
+            ModelWarning Network Neuron PlasticityRule PlasticityTemplate Population
+            PopulationSystem Projection Rule RuleError RuleTemplate Solution SolutionBatch
+            SpikingSystem Synapse SynapseRules SystemBatch compatibility
         """,
         ".trajectory": "SAVE_ALL SAVE_FINAL SAVE_OUTPUTS HistoryDropped NotSaved Save Trajectory",
     },

@@ -35,6 +35,7 @@ from .model.variants import (
     AntiSpikes as AntiSpikes,
     Astrocyte as Astrocyte,
     Astrocytes as Astrocytes,
+    Channels as Channels,
     Exhaustive as Exhaustive,
     SynapseRules as SynapseRules,
 )

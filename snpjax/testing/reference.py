@@ -200,7 +200,7 @@ def step(
         is_open = [t == 0 and slot not in changing for slot, t in enumerate(fired.timers)]
     if isinstance(variant, SynapseRules):
         emissions, synapses = step_on_synapses(system, spikes, choice), []
-    closed = suppressed(system, emissions, choice[len(spikes) :])
+    closed = suppressed(system, emissions, choice)
     closed = {(names[source], names[target]) for source, target in closed}
     stopped = set()
     for source, target, weight in synapses:

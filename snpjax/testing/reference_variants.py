@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..spiking.model.rule import Rule
 from ..spiking.model.system import SpikingSystem
-from ..spiking.model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules
+from ..spiking.model.variants import AntiSpikes, Astrocytes, Channels, Exhaustive, SynapseRules
 
 
 if TYPE_CHECKING:
@@ -47,9 +47,13 @@ def on_astrocytes(system: SpikingSystem, emissions: Sequence[int]) -> "list[list
 
 
 def suppressed(
-    system: SpikingSystem, emissions: Sequence[int], decisions: tuple[object, ...]
+    system: SpikingSystem, emissions: Sequence[int], choice: tuple[object, ...]
 ) -> set[tuple[str, str]]:
-    """The synapses that astrocytes suppress."""
+    """The synapses that astrocytes suppress, or that are of another channel than the rule that
+    their source uses."""
+    decisions = choice[len(system.neurons) :]
+    if isinstance(system.variant, Channels):
+        return _of_other_channels(system, system.variant, choice)
     if not isinstance(system.variant, Astrocytes):
         return set()
     found: set[tuple[str, str]] = set()
@@ -57,6 +61,18 @@ def suppressed(
     for n, astrocyte, decision in zip(counts, system.variant.astrocytes, decisions, strict=True):
         if n > astrocyte.threshold or decision == SUPPRESS:
             found |= set(astrocyte.synapses)
+    return found
+
+
+def _of_other_channels(
+    system: SpikingSystem, variant: Channels, choice: tuple[object, ...]
+) -> set[tuple[str, str]]:
+    found = {(source, target) for source, target, _ in system.synapses}
+    for neuron, selected in zip(system.neurons, choice, strict=True):
+        rule = neuron.rules[selected] if isinstance(selected, int) else None
+        for label, synapses in variant.channels:
+            if isinstance(rule, Rule) and rule.channel == label:
+                found -= {(source, target) for source, target in synapses if source == neuron.name}
     return found
 
 

@@ -22,6 +22,7 @@ from ..spiking.model.variants import (
     AntiSpikes,
     Astrocyte,
     Astrocytes,
+    Channels,
     Exhaustive,
     RuledSynapse,
     SynapseRules,
@@ -336,8 +337,9 @@ def variant_systems(
 
     **Arguments:**
 
-    - `kind`: `"anti-spikes"`, `"exhaustive"`, `"astrocytes"` (at most two), or `"synapse-rules"`.
-    - `max_rules`: of a neuron; of a synapse there are at most two, and delays are nowhere then.
+    - `kind`: `"anti-spikes"`, `"exhaustive"`, `"astrocytes"` (at most two), `"synapse-rules"`,
+      or `"channels"` (at most three); of the last two no rule has a delay.
+    - `max_rules`: of a neuron; of a synapse there are at most two.
     - `inputs`: some neurons may get an input train.
 
     ```python
@@ -361,6 +363,8 @@ def variant_systems(
         return system.replace(variant=Exhaustive())
     if kind == "astrocytes":
         return draw(_with_astrocytes(system))
+    if kind == "channels":
+        return draw(_with_channels(system))
     return draw(_with_synapse_rules(system))
 
 
@@ -407,6 +411,28 @@ def _with_synapse_rules(draw: Any, system: SpikingSystem) -> SpikingSystem:
             ruled[neuron.name, target] = draw(own)
     neurons = [Neuron(neuron.name, neuron.spikes) for neuron in system.neurons]
     return system.replace(neurons=neurons, variant=SynapseRules(ruled))
+
+
+@st.composite
+def _with_channels(draw: Any, system: SpikingSystem) -> SpikingSystem:
+    labels = st.sampled_from(["1", "2", "a"])
+    channels: dict[str, list[tuple[str, str]]] = {}
+    for source, target, _ in system.synapses:
+        for label in draw(st.lists(labels, min_size=1, max_size=2, unique=True)):
+            channels.setdefault(label, []).append((source, target))
+    neurons = [
+        Neuron(
+            n.name,
+            n.spikes,
+            [
+                Rule(r.guard, r.consume, r.produce, channel=draw(labels) if r.produce else None)
+                for r in n.rules
+                if isinstance(r, Rule)
+            ],
+        )
+        for n in system.neurons
+    ]
+    return system.replace(neurons=neurons, variant=Channels(channels))
 
 
 @st.composite

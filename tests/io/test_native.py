@@ -13,6 +13,7 @@ from snpjax import (
     Astrocyte,
     Astrocytes,
     BuddingRule,
+    Channels,
     DivisionRule,
     Exhaustive,
     Guard,
@@ -144,6 +145,15 @@ def test_rules_as_objects():
                     ("y", "y"): ["a -> a"],
                 }
             ),
+        ),
+        SpikingSystem(
+            [
+                Neuron("x", 4, ["a -> a(1)", Rule("a+", 10**7, 1, channel="2"), "a^2 -> lambda"]),
+                Neuron("y", 0, ['a+/a -> a("a;")']),
+            ],
+            [("x", "y", 2)],
+            output="y",
+            variant=Channels({"2": [("x", "y")], "1": [("x", "y"), ("x", "x")], "a;": []}),
         ),
         *(
             SpikingSystem([Neuron("x", 1, ["a -> a"])], compatibility=compatibility)

@@ -6,7 +6,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.spiking.model.validity import SEVERITIES, Place
-from snpjax.spiking.model.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
+from snpjax.spiking.model.variants import Astrocyte, Astrocytes, Channels, Exhaustive, SynapseRules
 
 
 def system(level, neurons=None, synapses=(("x", "y"),), **kwargs):
@@ -78,6 +78,15 @@ SHOWS = {
     "synapse_rules": (
         lambda _: system("extended", [snp.Neuron("x"), y], variant=delayed_on_synapse),
         "no delay",
+    ),
+    "channel": (with_rules("a -> a(1)"), "variant=Channels(...)"),
+    "unused_channel": (
+        lambda _: system(
+            "extended",
+            [snp.Neuron("x", 0, ["a -> a(2)"]), y],
+            variant=Channels({"1": [("x", "y")]}),
+        ),
+        "is lost",
     ),
 }
 

@@ -1,4 +1,5 @@
-"""Variants of the model: anti-spikes, exhaustive use of rules, astrocytes, rules on synapses."""
+"""Variants of the model: anti-spikes, exhaustive use of rules, astrocytes, rules on synapses,
+channels."""
 
 import itertools
 import pickle
@@ -15,11 +16,13 @@ from snpjax import write_graph
 from snpjax.explore import Stop
 from snpjax.spiking.lower.host_program import host_program_of
 from snpjax.spiking.model.rule import AnyRule
+from snpjax.spiking.model.validity import Place
 from snpjax.spiking.model.variants import (
     MAX_ALTERNATIVES,
     AntiSpikes,
     Astrocyte,
     Astrocytes,
+    Channels,
     Exhaustive,
     SynapseRules,
 )
@@ -30,12 +33,14 @@ from tests.support.graph_readers import read_aut
 from tests.support.helpers import assert_same_run, choices_of, many
 
 
-KINDS = ["anti-spikes", "exhaustive", "astrocytes", "synapse-rules"]
+KINDS = ["anti-spikes", "exhaustive", "astrocytes", "synapse-rules", "channels"]
 #: Every run is at most this long, so that those of one variant share compilations.
 MAX_STEPS = 8
 MAX_CONFIGURATIONS = 30
 CHUNKS = (64,)
 seeds = st.integers(0, 2**32 - 1)
+
+_PAIRS = [("x", "y"), ("x", "z")]
 
 # Terms of one rule, all of which can apply, periodic and delayed; and a count above 127, so that
 # searches of all systems count in 16 bits.
@@ -57,6 +62,10 @@ def with_ballast(system: snp.SpikingSystem) -> snp.SpikingSystem:
         own = [(("ballast 1", f"ballast {number}"), _MANY) for number in (1, 2)]
         periodic = (("ballast 2", None), [snp.Rule("a{40}(aaaa)*", 1, 1)])
         variant = SynapseRules([*variant.rules, *own, periodic])
+    elif isinstance(variant, Channels):
+        ballast[0] = snp.Neuron("ballast 1", 0, [replace(_RULE, delay=0, channel="x")])
+        ends = [("ballast 1", "ballast 2"), ("ballast 2", "ballast 1")]
+        variant = variant.extended("x", ends)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", snp.ModelWarning)
         return system.replace(
@@ -612,12 +621,129 @@ def test_a_neuron_whose_synapses_have_rules_is_not_saturated():
     assert snp.explore(ruled(), saturate={"t": 2}).is_complete
 
 
+# Channels
+
+
+def routed(choice: str = "a{5}/a^2 -> a(2)") -> snp.SpikingSystem:
+    return snp.SpikingSystem(
+        [
+            snp.Neuron("s", 5, ["a{4,5}/a -> a^2(1)", choice, "a{3}/a -> a(2)", "a^2 -> lambda"]),
+            *map(snp.Neuron, "tuv"),
+        ],
+        [("s", "v", 3)],
+        output="s",
+        variant=Channels({"1": [("s", "t"), ("s", "u")], "2": [("s", "u"), ("s", "v")]}),
+    )
+
+
+def test_channels_step_by_step():
+    """Step 1 sends a^2 to t and u, step 2 the same; step 3 sends a to u and, threefold, to v; then
+    two spikes are forgotten. The environment gets what s emits on either channel."""
+    system = routed()
+    solution = snp.run(system)
+    expected = [[5, 0, 0, 0], [4, 2, 2, 0], [3, 4, 4, 0], [2, 4, 5, 3], [0, 4, 5, 3]]
+    assert solution.configurations.tolist() == expected
+    assert solution.train().tolist() == [2, 2, 1, 0]
+    assert system.rule_text(0, 1) == "a^5/a^2 -> a(2)"
+    assert solution.emissions[:, 0].tolist() == [2, 2, 1, 0]
+    # The other rule at 5 spikes leaves 3.
+    rows = [[1, None, None, None], [2, None, None, None], [3, None, None, None]]
+    solution = snp.run(system, choice=snp.GivenChoices(rows))
+    expected = [[5, 0, 0, 0], [3, 0, 1, 3], [2, 0, 2, 6], [0, 0, 2, 6]]
+    assert solution.configurations.tolist() == expected
+    graph = snp.explore(system, chunks=CHUNKS)
+    assert_same_graph(graph, reference_graph.explore(system, max_configurations=30))
+
+
+def test_a_register_is_added_to_by_one_of_two_channels():
+    """A module ADD (r, j, k): neuron l adds a spike to r and starts j or k, by its channel."""
+    neurons = [
+        snp.Neuron("l", 1, ["a -> a(1)", "a -> a(2)"]),
+        *(snp.Neuron(name, 0, ["a -> a(1)"]) for name in "jk"),
+        snp.Neuron("r", 2),
+    ]
+    ends = {"1": [("l", "r"), ("l", "j"), ("k", "l")], "2": [("l", "r"), ("l", "k")]}
+    system = snp.SpikingSystem(neurons, output="j", variant=Channels(ends))
+    graph = snp.explore(system, saturate={"r": 5}, chunks=CHUNKS)
+    assert graph.is_complete
+    halting = graph.spikes[graph.halting()].tolist()
+    # Through k as often as it likes, then once through j.
+    assert sorted(halting) == [[0, 0, 0, 3], [0, 0, 0, 4], [0, 0, 0, 5]]
+
+
+@given(systems(max_neurons=5, max_rules=3, max_delay=0), seeds)
+def test_one_channel_changes_nothing(system, seed):
+    neurons = [
+        snp.Neuron(
+            n.name,
+            n.spikes,
+            [replace(r, channel="1" if r.produce else None) for r in n.rules],
+        )
+        for n in system.neurons
+    ]
+    pairs = [synapse[:2] for synapse in system.synapses]
+    other = system.replace(neurons=neurons, variant=Channels({"1": pairs}))
+    choice = snp.UniformChoice(jr.key(seed))
+    first, second = (
+        snp.run(with_ballast(each), choice=choice, max_steps=MAX_STEPS) for each in (system, other)
+    )
+    assert second.configurations.tolist() == first.configurations.tolist()
+    assert second.emissions.tolist() == first.emissions.tolist()
+
+
+def test_any_input_reaches_a_system_with_channels():
+    system = snp.SpikingSystem(
+        [snp.Neuron("x", 0, ["a -> a(1)", "a^2 -> a(2)"]), *map(snp.Neuron, "yz")],
+        variant=Channels({"1": [("x", "y")], "2": [("x", "z")]}),
+    )
+    any_input = system.with_input(snp.AnyInput(1, most=2, neurons=["x"]))
+    graph = snp.explore(any_input, chunks=CHUNKS)
+    spikes = {tuple(row[:3]) for row in graph.spikes[graph.halting()].tolist()}
+    assert spikes == {(0, 0, 0), (0, 1, 0), (0, 0, 1)}
+
+
+def test_a_channel_that_leads_nowhere_is_a_warning():
+    neurons = [snp.Neuron("x", 1, ["a -> a(1)"]), snp.Neuron("y", 0, ["a -> a(2)"])]
+    variant = Channels({"1": [("x", "y")]})
+    with pytest.warns(snp.ModelWarning, match="no synapse of channel '2' leaves neuron 'y'"):
+        snp.SpikingSystem(neurons, variant=variant)
+    assert not snp.SpikingSystem(neurons, output="y", variant=variant).problems
+
+
+@pytest.mark.parametrize(
+    "text, label",
+    [
+        ("a -> a(1)", "1"),
+        ("a->aa( out );2", "out"),
+        ('a -> a(a)("a")', "a"),
+        ('a -> a("x;y")', "x;y"),
+    ],
+)
+def test_texts_of_channels(text, label):
+    rule = snp.Rule.parse(text)
+    assert rule.channel == label and snp.Rule.parse(str(rule)) == rule
+
+
+@pytest.mark.parametrize(
+    "text, message, position",
+    [
+        ("a -> a(1)x", "text after the channel", 9),
+        ("a -> (1)", "number of spikes is missing", 4),
+        ('a -> a("\\x")', "no quoted name", 7),
+    ],
+)
+def test_texts_of_channels_that_do_not_parse(text, message, position):
+    with pytest.raises(snp.RuleError, match=message) as refusal:
+        snp.Rule.parse(text)
+    assert refusal.value.position == position
+
+
 # All variants
 
 
 def one_of_each() -> list[snp.SpikingSystem]:
     anti = snp.SpikingSystem([snp.Neuron("x", -1, ["ā -> a"])], variant=AntiSpikes())
-    return [anti, doubling(), controlled(), ruled()]
+    return [anti, doubling(), controlled(), ruled(), routed()]
 
 
 @pytest.mark.parametrize("system", one_of_each(), ids=lambda system: type(system.variant).__name__)
@@ -657,6 +783,10 @@ def test_a_spike_that_is_not_used_up_exhausts_no_environment():
         (SynapseRules({("x", "y"): [snp.Rule("a", 0, -1)]}), ["consumed is 0", "produced is -1"]),
         (SynapseRules({("x", "y"): ["[a] -> []_u || []_v"]}), ["is no spiking rule"]),
         (SynapseRules([(("x", "y"), ["a -> a"])] * 2), ["has rules twice"]),
+        (SynapseRules({("x", "y"): ["a -> a(1)"]}), ["a rule of a synapse has no channel"]),
+        (Channels([("1", _PAIRS), ("1", [])]), ["channel '1' stands there twice"]),
+        (Channels({"1": _PAIRS, "": []}), ["the channel '' has no name"]),
+        (Channels({"1": [*_PAIRS, _PAIRS[0]]}), ["has synapse (x, y) twice"]),
     ],
 )
 def test_misuse_is_one_located_problem(variant, words):
@@ -668,6 +798,35 @@ def test_misuse_is_one_located_problem(variant, words):
         assert word in problem.message
         # A synapse of the rules is one of the system.
         assert problem.place.kind == ("synapse_target" if is_synapse else "variant")
+
+
+@pytest.mark.parametrize(
+    "rule, words",
+    [
+        ("a -> a(1); 2", "rules have no delay (remove '; 2')"),
+        ("a -> a", "names no channel"),
+        ("a -> lambda(1)", "sends nothing (remove the channel)"),
+        (snp.Rule("a", 1, 1, channel=""), "the channel is ''"),
+        (snp.Rule("a", 1, 1, channel=1), "the channel is 1"),  # pyright: ignore[reportArgumentType]
+    ],
+)
+def test_rules_that_no_channel_takes(rule, words):
+    neurons = [snp.Neuron("x", 1, [rule]), snp.Neuron("y")]
+    with pytest.raises(snp.InvalidSystem) as refusal:
+        snp.SpikingSystem(neurons, variant=Channels({"1": [("x", "y")]}))
+    assert words in refusal.value.problems[0].message
+    assert refusal.value.problems[0].place == Place("rule", 0, 0)
+
+
+def test_channels_need_their_variant_and_synapses_a_channel():
+    neurons = [snp.Neuron("x", 1, ["a -> a(1)"]), snp.Neuron("y"), snp.Neuron("z")]
+    with pytest.raises(snp.InvalidSystem, match="variant=Channels"):
+        snp.SpikingSystem(neurons, [("x", "y")])
+    with pytest.raises(snp.InvalidSystem, match=r"\(x, z\) belongs to no channel"):
+        snp.SpikingSystem(neurons, [("x", "z")], variant=Channels({"1": [("x", "y")]}))
+    for text in ("a -> a(1)", "ā -> a"):
+        with pytest.raises(snp.InvalidSystem, match="is of a variant"):
+            snp.PopulationSystem([snp.Population("p", 2, 0, [text])])
 
 
 def test_rules_of_neurons_are_refused_beside_rules_on_synapses():

@@ -547,6 +547,10 @@ VARIANTS = {
         [snp.Neuron("x", 5), *_OTHERS],
         snp.SynapseRules({("x", "y"): ["a+/a -> a", "a+/a^2 -> a^3"], ("x", None): ["a+/a -> a"]}),
     ),
+    "channels": (
+        [snp.Neuron("x", 5, ["a+/a -> a(1)", "a+/a -> a^2(2)"]), *_OTHERS],
+        snp.Channels({"1": [("x", "y")], "2": [("x", "y"), ("x", "z")]}),
+    ),
     "plasticity": ([snp.Neuron("x", 3, ["a+/a -> -1(x, {y})", "a+/a -> a"]), *_OTHERS], None),
     "budding": ([snp.Neuron("x", 1, ["[a]_x -> []_x / []_w"]), *_OTHERS], None),
 }

@@ -103,6 +103,8 @@ def _rule(rule: AnyRule, label: str) -> str | None:
         entries += [f'"produce": {int(rule.produce)}', f'"delay": {int(rule.delay)}']
         if rule.sign != 1:
             entries.append(f'"sign": {int(rule.sign)}')
+        if rule.channel is not None:
+            entries.append(f'"channel": {as_string(rule.channel)}')
     if isinstance(rule, PlasticityRule):
         change = f'{{"alpha": "{rule.alpha}", "k": {int(rule.k)}'
         entries.append(f'"plasticity": {change}, "targets": {as_strings(rule.targets)}}}')

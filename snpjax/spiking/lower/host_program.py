@@ -20,7 +20,7 @@ from ..model.population import AnySystem, PopulationSystem, positions_of
 from ..model.rule_table import ALL, SlotTable, as_int64, slots_of_neurons
 from ..model.system import SpikingSystem
 from ..model.template import column
-from ..model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules
+from ..model.variants import AntiSpikes, Astrocytes, Channels, Exhaustive, SynapseRules
 from .astrocytes import AstrocyteColumns
 from .plastic_synapses import PlasticColumns
 from .ruled_synapses import RuledColumns
@@ -200,6 +200,8 @@ def _network_of(system: SpikingSystem, table: SlotTable) -> NetworkColumns | Non
     match system.variant:
         case SynapseRules():
             return RuledColumns.of(system, table)
+        case Channels():
+            return RuledColumns.of_channels(system, table)
         case Astrocytes():
             return AstrocyteColumns.of(system)
     return PlasticColumns.of(system, table) if system.changes_network else None

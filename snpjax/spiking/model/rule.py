@@ -17,6 +17,9 @@ Alpha: TypeAlias = Literal["+", "-", "+-", "-+"]
 #: A name as rule texts hold it; any other name stands there between quotes, as in JSON.
 PLAIN_NAME = re.compile(r"[\w#.]+(?:\{[\w,+-]*\})?")
 
+#: A label of a channel as rule texts hold it; any other stands there between quotes, too.
+PLAIN_CHANNEL = re.compile(r"(?![aā]+(?![\w#.]))[\w#.]+")
+
 #: The letter of anti-spikes.
 ANTI_SPIKE = "ā"
 
@@ -44,6 +47,8 @@ class Rule:
     - `consume`: c >= 1, spikes.
     - `produce`: p >= 0, spikes.
     - `delay`: d >= 0, steps.
+    - `channel`: the label l of a rule `E/a^c -> a^p(l)` (only with the variant `Channels`): its
+      spikes leave along the synapses of that channel.
     - `sign`: -1 for a rule of anti-spikes, which are negative spikes (only with the variant
       `AntiSpikes`): its guard is tested on their number, `consume` of them are removed, and both
       are written with `ā`. A negative `produce` sends anti-spikes, whatever the sign.
@@ -60,6 +65,7 @@ class Rule:
     produce: int
     delay: int
     sign: int
+    channel: str | None
 
     def __init__(
         self,
@@ -68,16 +74,19 @@ class Rule:
         produce: int = 0,
         delay: int = 0,
         sign: int = 1,
+        channel: str | None = None,
     ) -> None:
         object.__setattr__(self, "guard", _guard_or_exactly(guard, consume))
         object.__setattr__(self, "consume", consume)
         object.__setattr__(self, "produce", produce)
         object.__setattr__(self, "delay", delay)
         object.__setattr__(self, "sign", sign)
+        object.__setattr__(self, "channel", channel)
 
     @classmethod
     def parse(cls, text: str) -> "Rule":
-        r"""Read `"a^2/a -> a; 1"`, `"a^3 -> lambda"`, `"a(aa)*/a -> a^2"`, `"ā^2/ā -> a"`.
+        r"""Read `"a^2/a -> a; 1"`, `"a^3 -> lambda"`, `"a(aa)*/a -> a^2"`, `"ā^2/ā -> a"`,
+        `"a^2/a -> a(1)"`.
 
         The arrow may be `->`, `-->`, `→`, `\to`; nothing produced is `lambda`, `λ`, `\lambda`, `#`
         or `0`. Counts are written `a`, `aaa`, `a^3` or `a{3}`.
@@ -230,8 +239,9 @@ def rule_text(rule: AnyRule, label: str | None = None) -> str:
     if rule.produce:
         is_negative = (as_integer(rule.produce) or 0) < 0
         produce = _anti(spikes_text(-rule.produce)) if is_negative else spikes_text(rule.produce)
+    channel = "" if rule.channel is None else f"({channel_text(str(rule.channel))})"
     delay = f"; {rule.delay}" if rule.delay else ""
-    return f"{_left_text(rule)} -> {produce}{delay}"
+    return f"{_left_text(rule)} -> {produce}{channel}{delay}"
 
 
 def _guard_or_exactly(guard: GuardLike | None, consume: int) -> Guard:
@@ -268,6 +278,11 @@ def _anti(text: str) -> str:
 def spikes_text(count: int) -> str:
     """A number of spikes, as `a^3`."""
     return "a" if count == 1 else f"a^{count}"
+
+
+def channel_text(label: str) -> str:
+    """The label of a channel as rules hold it; `a` alone would be spikes."""
+    return label if PLAIN_CHANNEL.fullmatch(label) else json.dumps(label, ensure_ascii=False)
 
 
 def name_text(name: str) -> str:

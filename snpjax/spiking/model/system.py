@@ -20,7 +20,7 @@ from .rule import (
 )
 from .rule_syntax import parse_rule
 from .validity import InvalidSystem, Level, ModelWarning, Problem, check
-from .variants import AntiSpikes, Exhaustive, SynapseRules, Variant
+from .variants import AntiSpikes, Exhaustive, SynapseRules, Variant, added_synapses
 
 
 if TYPE_CHECKING:
@@ -189,8 +189,8 @@ class SpikingSystem(AbstractSystem):
       and budding).
     - `rules_by_label`: rules of labels that no initial neuron bears (division and budding).
     - `compatibility`: in what it runs as another simulator does; by default in nothing.
-    - `variant`: another way of making steps: `AntiSpikes()`, `Exhaustive()`, `Astrocytes(...)` or
-      `SynapseRules(...)`, see `snpjax.spiking.model.variants`.
+    - `variant`: another way of making steps: `AntiSpikes()`, `Exhaustive()`, `Astrocytes(...)`,
+      `SynapseRules(...)` or `Channels(...)`, see `snpjax.spiking.model.variants`.
     - `notes`: what a file says besides, in values of JSON: `"positions"` (neuron to `[x, y]`),
       `"expected"`, .... It changes nothing, and is no part of what makes systems equal.
 
@@ -241,12 +241,12 @@ class SpikingSystem(AbstractSystem):
         if not isinstance(variant, Variant | None):
             raise TypeError(
                 f"`variant` is {variant!r} (write AntiSpikes(), Exhaustive(), Astrocytes(...), "
-                "SynapseRules(...) or None)"
+                "SynapseRules(...), Channels(...) or None)"
             )
-        if isinstance(variant, SynapseRules):
+        added = added_synapses(variant)
+        if added:
             given = {tuple(_with_weight(synapse)[:2]) for synapse in synapses}
-            ruled = (pair for pair, _ in variant.rules if pair[1] is not None)
-            synapses = [*synapses, *(pair for pair in ruled if pair not in given)]  # pyright: ignore[reportAssignmentType]
+            synapses = [*synapses, *(pair for pair in added if pair not in given)]
         for neuron in neurons:
             if not isinstance(neuron, Neuron):
                 raise TypeError(f"{neuron!r} is no neuron (write Neuron(name, spikes, rules))")

@@ -26,7 +26,7 @@ from .rule import (
     rule_text,
 )
 from .rule_syntax import parse_rule
-from .variants import AntiSpikes
+from .variants import AntiSpikes, Channels
 
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ SEVERITIES: dict[str, tuple[Severity | None, Severity | None]] = {
     "anti_spikes": ("error", "error"),
     "astrocyte": ("error", "error"),
     "synapse_rules": ("error", "error"),
+    "channel": ("error", "error"),
+    "unused_channel": ("warning", "warning"),
 }
 
 
@@ -78,7 +80,7 @@ class Place:
     `Place("rule", 2, 0)` is the first rule of the third neuron; `Place("rule", "j", 0)` that of the
     label j. In a system of populations `index` counts populations and projections, and `part` leads
     on from there: `("consume", 5)` is what the sixth neuron consumes. For `variant`, `index` counts
-    its astrocytes, or its synapses with rules, and `rule` the rules of one.
+    its astrocytes, its channels, or its synapses with rules, and `rule` the rules of one.
     """
 
     kind: Literal[
@@ -231,6 +233,12 @@ def _check_rules_of(
                     "(build the system with variant=AntiSpikes())"
                 )
                 yield "anti_spikes", place, message, None
+            if rule.channel is not None and not isinstance(system.variant, Channels):
+                message = (
+                    f"{here}: {rule_text(rule)} sends along a channel "
+                    "(build the system with variant=Channels(...))"
+                )
+                yield "channel", place, message, None
     yield from _check_overlap(owner, owner_text, rules)
 
 
@@ -519,6 +527,8 @@ def bad_numbers(rule: AnyRule, has_anti_spikes: bool) -> Iterator[tuple[str, obj
             yield "the number of spikes produced", rule.produce, fix
         if not is_integer(rule.sign) or abs(rule.sign) != 1:
             yield "the sign", rule.sign, "write 1, or -1 for anti-spikes"
+        if rule.channel is not None and not (isinstance(rule.channel, str) and rule.channel):
+            yield "the channel", rule.channel, "write a text"
         if not is_count(rule.delay):
             yield "the delay", rule.delay, "write an integer, 0 or more"
         elif rule.delay >= 2**31:

@@ -1,5 +1,6 @@
 """What is wrong with the variant of a system: findings as `validity` makes them."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from .validity import (
     parse_failure,
     unknown_neuron,
 )
-from .variants import MAX_ALTERNATIVES, Astrocytes, SynapseRules
+from .variants import MAX_ALTERNATIVES, Astrocytes, Channels, SynapseRules
 
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def check_variant(system: "SpikingSystem") -> Iterator["_Finding"]:
         yield from _check_astrocytes(system, variant)
     if isinstance(variant, SynapseRules):
         yield from _check_synapse_rules(system, variant)
+    if isinstance(variant, Channels):
+        yield from _check_channels(system, variant)
 
 
 def _check_astrocytes(system: "SpikingSystem", variant: Astrocytes) -> Iterator["_Finding"]:
@@ -133,6 +136,54 @@ def _check_synapse_rules(system: "SpikingSystem", variant: SynapseRules) -> Iter
             yield "synapse_rules", Place("neuron", index), message, None
 
 
+def _check_channels(system: "SpikingSystem", variant: Channels) -> Iterator["_Finding"]:
+    seen: dict[object, Place] = {}
+    for number, (label, synapses) in enumerate(variant.channels):
+        place = Place("variant", number)
+        if not (isinstance(label, str) and label):
+            yield "channel", place, f"the channel {label!r} has no name (write a text)", None
+        if label in seen:
+            message = f"channel {label!r} stands there twice (write its synapses in one list)"
+            yield "channel", place, message, seen[label]
+        seen.setdefault(label, place)
+        for (source, target), times in Counter(synapses).items():
+            if times > 1:
+                message = f"channel {label!r} has synapse ({source}, {target}) twice (remove one)"
+                yield "channel", place, message, None
+    for number, (source, target, _) in enumerate(system.synapses):
+        if (source, target) not in variant.of:
+            message = f"synapse ({source}, {target}) belongs to no channel (add it to one)"
+            yield "channel", Place("synapse", number), message, None
+    leaving = {(source, label) for (source, _), own in variant.of.items() for label in own}
+    for index, neuron in enumerate(system.neurons):
+        for number, rule in enumerate(neuron.rules):
+            place = Place("rule", index, number)
+            here = f"neuron {neuron.name!r}, rule {number + 1}"
+            if not isinstance(rule, Rule):
+                continue
+            if rule.delay:
+                message = f"{here}: with channels rules have no delay (remove '; {rule.delay}')"
+                yield "channel", place, message, None
+            if rule.is_forgetting and rule.channel is not None:
+                message = f"{here}: {rule} forgets, and sends nothing (remove the channel)"
+                yield "channel", place, message, None
+            elif not rule.is_forgetting and rule.channel is None:
+                message = (
+                    f"{here}: {rule} names no channel to send along (name one, as a -> a(1) does)"
+                )
+                yield "channel", place, message, None
+            elif (
+                not rule.is_forgetting
+                and (neuron.name, rule.channel) not in leaving
+                and neuron.name not in system.output
+            ):
+                message = (
+                    f"{here}: no synapse of channel {rule.channel!r} leaves neuron "
+                    f"{neuron.name!r}, so that what {rule} sends is lost (add one)"
+                )
+                yield "unused_channel", place, message, None
+
+
 def _check_rule(rule: AnyRule | str, here: str) -> Iterator[tuple[str, str]]:
     """The codes and messages of one rule of a synapse."""
     if isinstance(rule, str):
@@ -150,5 +201,7 @@ def _check_rule(rule: AnyRule | str, here: str) -> Iterator[tuple[str, str]]:
         yield "synapse_rules", f"{here}: rules of synapses have no delay (remove '; {rule.delay}')"
     if rule.sign < 0:
         yield "anti_spikes", f"{here}: {rule} is of anti-spikes (write a)"
+    if rule.channel is not None:
+        yield "channel", f"{here}: a rule of a synapse has no channel (remove it from {rule})"
     if not can_apply(rule.guard, rule.consume):
         yield "dead_rule", f"{here}: {rule} can never apply (no count in its guard is large enough)"

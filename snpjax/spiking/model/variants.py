@@ -176,7 +176,61 @@ class SynapseRules:
         )
 
 
-Variant: TypeAlias = AntiSpikes | Exhaustive | Astrocytes | SynapseRules
+@dataclass(frozen=True)
+class Channels:
+    """Synapses belong to channels, and a rule `E/a^c -> a^p(l)` sends along the channel l only: its
+    p spikes reach the neurons to which a synapse of that channel leads from its own.
+
+    Every rule that produces spikes has a channel, and every synapse belongs to one or more. A label
+    names a channel of each neuron: what leaves other neurons on channels of that label is apart.
+    There are no delays. What goes to the environment is what the output neurons emit on any
+    channel.
+
+    **Arguments:**
+
+    - `channels`: `{"1": [("i", "j"), ("i", "k")], "2": [("i", "k")]}`. These synapses need not be
+      given to the system again, but for those of other weights.
+
+    ??? cite "Source"
+        Peng, Yang, Wang, Wang, Sun, Song, Luo, Huang 2017, "Spiking neural P systems with multiple
+        channels". Differs from it in: 1. extended rules, with p > c or any guard; 2. weights; 3.
+        several output neurons, with outgoing synapses.
+    """
+
+    channels: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+    def __init__(
+        self,
+        channels: Mapping[str, Sequence[tuple[str, str]]]
+        | Sequence[tuple[str, Sequence[tuple[str, str]]]],
+    ) -> None:
+        pairs = channels.items() if isinstance(channels, Mapping) else channels
+        listed = tuple((label, tuple((s, t) for s, t in own)) for label, own in pairs)
+        object.__setattr__(self, "channels", listed)
+
+    @cached_property
+    def of(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """The channels that each synapse belongs to."""
+        found: dict[tuple[str, str], tuple[str, ...]] = {}
+        for label, synapses in self.channels:
+            for synapse in synapses:
+                found[synapse] = (*found.get(synapse, ()), label)
+        return found
+
+    def extended(self, label: str, synapses: Sequence[tuple[str, str]]) -> "Channels":
+        """The same channels, with more synapses in one that there is or is not."""
+        channels = dict(self.channels)
+        return Channels({**channels, label: [*channels.get(label, ()), *synapses]})
+
+
+Variant: TypeAlias = AntiSpikes | Exhaustive | Astrocytes | SynapseRules | Channels
+
+
+def added_synapses(variant: Variant | None) -> list[tuple[str, str]]:
+    """The synapses that a variant names, and that its system need not name again."""
+    if isinstance(variant, SynapseRules):
+        return [(source, target) for (source, target), _ in variant.rules if target is not None]
+    return list(variant.of) if isinstance(variant, Channels) else []
 
 
 def _parsed(rule: AnyRule | str) -> AnyRule | str:

@@ -32,7 +32,7 @@ from ...drawing.scene import (
 from ..model.population import AnySystem, PopulationSystem
 from ..model.rule import PlasticityRule
 from ..model.system import Neuron, SpikingSystem
-from ..model.variants import Astrocytes, SynapseRules
+from ..model.variants import Astrocytes, Channels, SynapseRules
 from .pretty import rule_lines, spikes_text
 from .summary import MAX_NAME, MAX_NEURONS, Card, CardLink, summary
 
@@ -171,6 +171,8 @@ def _links(system: SpikingSystem) -> list[CardLink]:
     texts: dict[tuple[str, str | None], str] = {}
     if isinstance(system.variant, SynapseRules):
         texts = {pair: ", ".join(rule_lines(own, "", 2)) for pair, own in system.variant.rules}
+    elif isinstance(system.variant, Channels):
+        texts = {pair: _channels_text(own) for pair, own in system.variant.of.items()}
     links = [
         CardLink(names[s], names[t], _weight(w) + texts.get((s, t), ""))
         for s, t, w in system.synapses
@@ -190,6 +192,10 @@ def _links(system: SpikingSystem) -> list[CardLink]:
         possible += [(place[a], place[b]) for a, b in pairs]
     new = [CardLink(*pair, "", True) for pair in dict.fromkeys(possible) if pair not in there]
     return links + new
+
+
+def _channels_text(labels: Iterable[str]) -> str:
+    return shortened(f"({', '.join(labels)})", MAX_NAME)
 
 
 def _weight(weight: int) -> str:
