@@ -16,8 +16,10 @@ from .model.rule import (
     BuddingRule as BuddingRule,
     DivisionRule as DivisionRule,
     PlasticityRule as PlasticityRule,
+    RequestRule as RequestRule,
     Rule as Rule,
     RuleError as RuleError,
+    SpikeQuery as SpikeQuery,
 )
 from .model.rule_table import ALL as ALL, UNBOUNDED as UNBOUNDED
 from .model.system import Neuron as Neuron, SpikingSystem as SpikingSystem, Synapse as Synapse
@@ -37,6 +39,7 @@ from .model.variants import (
     Astrocytes as Astrocytes,
     Channels as Channels,
     Exhaustive as Exhaustive,
+    Requests as Requests,
     SynapseRules as SynapseRules,
 )
 from .step.program import SpikingProgram as SpikingProgram

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..spiking.model.rule import Rule
+from ..spiking.model.rule import RequestRule, Rule, SpikeQuery
 from ..spiking.model.system import SpikingSystem
 from ..spiking.model.variants import AntiSpikes, Astrocytes, Channels, Exhaustive, SynapseRules
 
@@ -87,6 +87,38 @@ def _counts(system: SpikingSystem, emissions: Sequence[int]) -> list[int]:
         )
         for astrocyte in system.variant.astrocytes
     ]
+
+
+class ConflictingQueries(ValueError):
+    """Different queries to one neuron in one step, on which the step is not defined."""
+
+
+def is_satisfiable(system: SpikingSystem, rule: RequestRule, spikes: Sequence[int]) -> bool:
+    """Whether every neuron asked for a number of spikes has them."""
+    return all(count is None or spikes[system.names[j]] >= count for count, j in rule.queries)
+
+
+def step_on_request(
+    system: SpikingSystem, spikes: Sequence[int], choice: tuple[object, ...]
+) -> list[int]:
+    """The spikes after all queries of the chosen rules.
+
+    **Raises:** `ConflictingQueries`.
+    """
+    after = list(spikes)
+    asked: dict[str, SpikeQuery] = {}
+    for i, selected in enumerate(choice):
+        rule = system.neurons[i].rules[selected] if isinstance(selected, int) else None
+        for query in rule.queries if isinstance(rule, RequestRule) else ():
+            j = system.names[query.neuron]
+            moved = spikes[j] if query.spikes is None else query.spikes
+            if query.neuron not in asked:  # the first one takes them, and all get as many
+                asked[query.neuron] = query
+                after[j] -= moved
+            elif asked[query.neuron] != query:
+                raise ConflictingQueries(query.neuron)
+            after[i] += moved
+    return after
 
 
 #: The c of an alternative, and which rule each synapse of the neuron uses, by number or not at all.

@@ -15,7 +15,15 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ..spiking.model.guard import Guard
-from ..spiking.model.rule import ALPHAS, AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
+from ..spiking.model.rule import (
+    ALPHAS,
+    AnyRule,
+    BuddingRule,
+    DivisionRule,
+    PlasticityRule,
+    RequestRule,
+    Rule,
+)
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, ModelWarning
 from ..spiking.model.variants import (
@@ -24,6 +32,7 @@ from ..spiking.model.variants import (
     Astrocytes,
     Channels,
     Exhaustive,
+    Requests,
     RuledSynapse,
     SynapseRules,
 )
@@ -326,7 +335,9 @@ def _growth_rules(
 @st.composite
 def variant_systems(
     draw: Any,
-    kind: Literal["anti-spikes", "exhaustive", "astrocytes", "synapse-rules"],
+    kind: Literal[
+        "anti-spikes", "exhaustive", "astrocytes", "synapse-rules", "channels", "requests"
+    ],
     *,
     max_neurons: int = 5,
     max_rules: int = 3,
@@ -338,7 +349,7 @@ def variant_systems(
     **Arguments:**
 
     - `kind`: `"anti-spikes"`, `"exhaustive"`, `"astrocytes"` (at most two), `"synapse-rules"`,
-      or `"channels"` (at most three); of the last two no rule has a delay.
+      `"channels"` (at most three), or `"requests"`; of the last three no rule has a delay.
     - `max_rules`: of a neuron; of a synapse there are at most two.
     - `inputs`: some neurons may get an input train.
 
@@ -365,6 +376,8 @@ def variant_systems(
         return draw(_with_astrocytes(system))
     if kind == "channels":
         return draw(_with_channels(system))
+    if kind == "requests":
+        return draw(_with_requests(system))
     return draw(_with_synapse_rules(system))
 
 
@@ -433,6 +446,22 @@ def _with_channels(draw: Any, system: SpikingSystem) -> SpikingSystem:
         for n in system.neurons
     ]
     return system.replace(neurons=neurons, variant=Channels(channels))
+
+
+@st.composite
+def _with_requests(draw: Any, system: SpikingSystem) -> SpikingSystem:
+    counts = st.sampled_from([1, None, 2, 1, 3])
+    neurons = []
+    for neuron in system.neurons:
+        others = [name for name in system.names if name != neuron.name]
+        asked = st.lists(st.sampled_from(others), min_size=1, max_size=2, unique=True)
+        requests = [
+            RequestRule(rule.guard, [(draw(counts), name) for name in draw(asked)])
+            for rule in neuron.rules
+            if others and isinstance(rule, Rule)
+        ]
+        neurons.append(Neuron(neuron.name, neuron.spikes, requests))
+    return system.replace(neurons=neurons, synapses=(), output=(), variant=Requests())
 
 
 @st.composite

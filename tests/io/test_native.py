@@ -19,6 +19,8 @@ from snpjax import (
     Guard,
     Neuron,
     PlasticityRule,
+    RequestRule,
+    Requests,
     Rule,
     SpikingSystem,
     SynapseRules,
@@ -154,6 +156,14 @@ def test_rules_as_objects():
             [("x", "y", 2)],
             output="y",
             variant=Channels({"2": [("x", "y")], "1": [("x", "y"), ("x", "x")], "a;": []}),
+        ),
+        SpikingSystem(
+            [
+                Neuron("x", 4, ['a+/Q(a^2, y)(a^inf, "a b")', RequestRule(2, [(10**6, "y")])]),
+                Neuron("y"),
+                Neuron("a b"),
+            ],
+            variant=Requests(),
         ),
         *(
             SpikingSystem([Neuron("x", 1, ["a -> a"])], compatibility=compatibility)

@@ -88,6 +88,7 @@ SHOWS = {
         ),
         "is lost",
     ),
+    "request": (with_rules("a/Q(a, y)"), "variant=Requests()"),
 }
 
 

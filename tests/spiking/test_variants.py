@@ -9,7 +9,7 @@ from dataclasses import replace
 import jax.random as jr
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, reject, settings, strategies as st
 
 import snpjax as snp
 from snpjax import write_graph
@@ -24,16 +24,18 @@ from snpjax.spiking.model.variants import (
     Astrocytes,
     Channels,
     Exhaustive,
+    Requests,
     SynapseRules,
 )
 from snpjax.testing import guards, reference, reference_graph, runs, systems, variant_systems
+from snpjax.testing.reference_variants import ConflictingQueries
 from snpjax_formats import BitDense, Int8Dense
 from tests.explore.test_explore import assert_same_graph as assert_same_graph_of_neurons
 from tests.support.graph_readers import read_aut
 from tests.support.helpers import assert_same_run, choices_of, many
 
 
-KINDS = ["anti-spikes", "exhaustive", "astrocytes", "synapse-rules", "channels"]
+KINDS = ["anti-spikes", "exhaustive", "astrocytes", "synapse-rules", "channels", "requests"]
 #: Every run is at most this long, so that those of one variant share compilations.
 MAX_STEPS = 8
 MAX_CONFIGURATIONS = 30
@@ -66,6 +68,11 @@ def with_ballast(system: snp.SpikingSystem) -> snp.SpikingSystem:
         ballast[0] = snp.Neuron("ballast 1", 0, [replace(_RULE, delay=0, channel="x")])
         ends = [("ballast 1", "ballast 2"), ("ballast 2", "ballast 1")]
         variant = variant.extended("x", ends)
+    elif isinstance(variant, Requests):
+        asking = snp.RequestRule(_RULE.guard, [(201, "ballast 2"), (None, "ballast 3")])
+        ballast[0] = snp.Neuron("ballast 1", 0, [asking])
+        with_names = [*system.neurons, *ballast, snp.Neuron("ballast 3")]
+        return system.replace(neurons=with_names, input={**system.input, "ballast 2": (0, 0)})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", snp.ModelWarning)
         return system.replace(
@@ -133,13 +140,16 @@ def followed(solution: snp.Solution) -> reference.Computation:
 def assert_follows(solution: snp.Solution) -> None:
     """A run is one of the reference, to its end or to a true overflow."""
     computation = followed(solution)
-    if solution.result == snp.RESULTS.spike_overflow:
+    if solution.result == snp.RESULTS.queries_conflict:
+        with pytest.raises(ConflictingQueries):
+            for choice in reference.choices(solution.system, computation.configurations[-1]):
+                reference.step(solution.system, computation.configurations[-1], choice)
+    elif solution.result == snp.RESULTS.spike_overflow:
         system, last = solution.system, computation.configurations[-1]
-        assert isinstance(system.variant, Exhaustive) and not computation.halted
+        assert isinstance(system.variant, Exhaustive | Requests) and not computation.halted
         # A rule emits, or a neuron holds, more than an eighth of what the type counts.
         most = max(max(last.spikes), *(max(row) for row in _next_emissions(system, last)))
         assert most > np.iinfo(solution.spikes.dtype).max // 8 // _fan_in(system)
-        solution = replace(solution, result=snp.RESULTS.max_steps_reached)
     else:
         assert computation.halted or solution.steps == MAX_STEPS
     assert_same_run(solution, of_neurons(computation))
@@ -170,7 +180,10 @@ def test_random_path_is_a_path_of_the_reference(kind, data, seed):
 
 def check_given(system, data):
     system = with_ballast(system)
-    computation = data.draw(runs(system, max_steps=MAX_STEPS))
+    try:
+        computation = data.draw(runs(system, max_steps=MAX_STEPS))
+    except ConflictingQueries:
+        reject()
     choice = given_choices(system, computation)
     solution = snp.run(system, choice=choice, max_steps=computation.steps, throw=False)
     if solution.result != snp.RESULTS.spike_overflow:  # see `assert_follows`
@@ -187,9 +200,13 @@ def test_given_choices_make_the_run_of_the_reference(kind, data):
 def check_graph(system):
     system = with_ballast(system)
     graph = snp.explore(system, max_configurations=MAX_CONFIGURATIONS, chunks=CHUNKS)
-    expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
+    try:
+        expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
+    except ConflictingQueries:
+        assert graph.stop is Stop.CONFLICT
+        return
     if graph.stop is Stop.OVERFLOW:  # numbers of the reference have no end
-        assert isinstance(system.variant, Exhaustive)
+        assert isinstance(system.variant, Exhaustive | Requests)
         assert max(max(c.spikes) for c in expected.configurations) > 2**20
     else:
         assert_same_graph(graph, expected)
@@ -212,7 +229,7 @@ def test_many_systems(kind, data, seed):
     check_given(system, data)
     first = snp.run(with_ballast(system), max_steps=MAX_STEPS, throw=False)
     assert_follows(first)
-    if first.result != snp.RESULTS.spike_overflow:
+    if first.result not in (snp.RESULTS.spike_overflow, snp.RESULTS.queries_conflict):
         expected = reference.run(with_ballast(system), max_steps=MAX_STEPS)
         assert_same_run(first, of_neurons(expected))
     check_graph(system)
@@ -624,10 +641,11 @@ def test_a_neuron_whose_synapses_have_rules_is_not_saturated():
 # Channels
 
 
-def routed(choice: str = "a{5}/a^2 -> a(2)") -> snp.SpikingSystem:
+def routed() -> snp.SpikingSystem:
+    rules = ["a{4,5}/a -> a^2(1)", "a{5}/a^2 -> a(2)", "a{3}/a -> a(2)", "a^2 -> lambda"]
     return snp.SpikingSystem(
         [
-            snp.Neuron("s", 5, ["a{4,5}/a -> a^2(1)", choice, "a{3}/a -> a(2)", "a^2 -> lambda"]),
+            snp.Neuron("s", 5, rules),
             *map(snp.Neuron, "tuv"),
         ],
         [("s", "v", 3)],
@@ -738,12 +756,148 @@ def test_texts_of_channels_that_do_not_parse(text, message, position):
     assert refusal.value.position == position
 
 
+# Communication on request
+
+
+def asking() -> snp.SpikingSystem:
+    """x asks y for two spikes and z for all; z asks y for two, too."""
+    return snp.SpikingSystem(
+        [
+            snp.Neuron("x", 1, ["a/Q(a^2, y)(a^inf, z)"]),
+            snp.Neuron("y", 5),
+            snp.Neuron("z", 3, ["a^3/Q(a^2, y)", "a{2}/Q(a^inf, x)"]),
+        ],
+        variant=Requests(),
+    )
+
+
+def test_requests_step_by_step():
+    """The two spikes of y are replicated: x has 1 + 2 + 3, and z 3 - 3 + 2. Then z asks for all of
+    x, and its 8 match no rule."""
+    system = asking()
+    solution = snp.run(system)
+    assert solution.configurations.tolist() == [[1, 5, 3], [6, 3, 2], [0, 3, 8]]
+    assert solution.halted and not solution.emissions.any()
+    assert solution.rules.tolist() == [[0, snp.NO_RULE, 0], [snp.NO_RULE, snp.NO_RULE, 1]]
+    assert system.rule_text(0, 0) == "a/Q(a^2, y)(a^inf, z)"
+    assert system.asked == {"x", "y", "z"} and system.num_rules == 3
+    graph = snp.explore(system, chunks=CHUNKS)
+    assert_same_graph(graph, reference_graph.explore(system, max_configurations=30))
+
+
+def test_a_query_waits_for_its_spikes():
+    """x asks y, which gets one spike in each of the first three steps, for two."""
+    neurons = [snp.Neuron("x", 0, ["a*/Q(a^2, y)"]), snp.Neuron("y")]
+    system = snp.SpikingSystem(neurons, input={"y": [1, 1, 1]}, variant=Requests())
+    solution = snp.run(system)
+    assert solution.configurations.tolist() == [[0, 0], [0, 1], [0, 2], [2, 1]]
+    assert_same_run(solution, reference.run(system, max_steps=9))
+
+
+@pytest.mark.parametrize("other", ["(a, y)", "(a^inf, y)"])
+def test_different_queries_to_one_neuron_end_the_run(other):
+    neurons = [
+        snp.Neuron("x", 1, ["a/Q(a^2, y)"]),
+        snp.Neuron("y", 2),
+        snp.Neuron("z", 0, ["a^0/Q(a, x)", f"a/Q{other}"]),
+    ]
+    system = snp.SpikingSystem(neurons, variant=Requests())
+    system = system.replace(neurons=[snp.Neuron("x", 1, ["a/Q(a^2, y)"]), *neurons[1:]])
+    later = system.replace(neurons=[*neurons[:2], snp.Neuron("z", 1, [f"a/Q{other}"])])
+    solution = snp.run(later, throw=False)
+    assert solution.result == snp.RESULTS.queries_conflict and solution.steps == 0
+    assert solution.configurations.tolist() == [[1, 2, 1]]
+    with pytest.raises(snp.RunFailed, match="neuron 'y', step 1.* asked different queries"):
+        snp.run(later)
+    graph = snp.explore(later, chunks=CHUNKS)
+    assert graph.stop is Stop.CONFLICT and not graph.is_complete
+    batch = snp.run(later, choice=snp.UniformChoice(jr.key(0)), paths=3, throw=False)
+    assert (batch.steps == 0).all() and batch.spikes[:, 0].tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_replicated_spikes_overflow_in_time(dtype):
+    """Of three neurons two hold all, and then the third: their sum doubles in two steps."""
+    neurons = [
+        snp.Neuron("x", 1, ["a^0/Q(a^inf, y)(a^inf, z)"]),
+        snp.Neuron("y", 0, ["a^0/Q(a^inf, x)"]),
+        snp.Neuron("z", 0, ["a^0/Q(a^inf, x)"]),
+    ]
+    system = snp.SpikingSystem(neurons, variant=Requests())
+    solution = snp.run(system, max_steps=200, count_dtype=dtype, throw=False)
+    assert solution.result == snp.RESULTS.spike_overflow
+    half, is_odd = divmod(solution.steps, 2)
+    assert solution.spikes.tolist() == ([0, 2**half, 2**half] if is_odd else [2**half, 0, 0])
+    assert 2**half > np.iinfo(dtype).max // 16
+
+
+def test_spikes_that_others_ask_for_are_not_saturated():
+    with pytest.raises(ValueError, match="has rules"):
+        snp.explore(asking(), saturate={"y": 2})
+
+
+@given(variant_systems("requests"))
+def test_the_text_of_a_request_is_read_again(system):
+    for neuron in system.neurons:
+        assert snp.Neuron("x", 0, [str(rule) for rule in neuron.rules]).rules == neuron.rules
+
+
+@pytest.mark.parametrize(
+    "text, message, position",
+    [
+        ("a/Q(a^2 y)", "the neuron asked is missing", 4),
+        ("a/Q(a+, y)", "not one number of spikes", 4),
+        ("a/Q(a, y)(a, z", 'expected "\\)"', 14),
+        ("a/Q(a, y); 2", "a request has no delay", 9),
+        ("b/Q(a, y)", "'b'", 0),
+    ],
+)
+def test_requests_that_do_not_parse(text, message, position):
+    with pytest.raises(snp.InvalidSystem, match=message) as refusal:
+        snp.SpikingSystem([snp.Neuron("x", 0, [text])], variant=Requests())
+    assert f"at character {position + 1}" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "rule, words",
+    [
+        ("a -> a", "is no request"),
+        (snp.RequestRule("a", []), "asks nobody"),
+        (snp.RequestRule("a", [(0, "y")]), "asked for is 0"),
+        ("a/Q(a, x)", "asks itself"),
+        ("a/Q(a, q)", "there is no neuron 'q'"),
+        ("a/Q(a, y)(a^2, y)", "asks neuron 'y' 2 times"),
+    ],
+)
+def test_rules_that_are_no_requests(rule, words):
+    neurons = [snp.Neuron("x", 1, [rule]), snp.Neuron("y")]
+    with pytest.raises(snp.InvalidSystem) as refusal:
+        snp.SpikingSystem(neurons, variant=Requests())
+    (problem,) = refusal.value.problems
+    assert words in problem.message and problem.place == Place("rule", 0, 0)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"synapses": [("x", "y")]}, "remove the synapses"),
+        ({"output": "y"}, "remove the output"),
+        ({"signed": True}, "remove signed=True"),
+        ({"variant": None}, "is a request \\(build the system with variant=Requests"),
+    ],
+)
+def test_what_requests_have_not(options, words):
+    neurons = [snp.Neuron("x", 1, ["a/Q(a, y)"]), snp.Neuron("y")]
+    with pytest.raises(snp.InvalidSystem, match=words):
+        snp.SpikingSystem(neurons, **{"variant": Requests(), **options})
+
+
 # All variants
 
 
 def one_of_each() -> list[snp.SpikingSystem]:
     anti = snp.SpikingSystem([snp.Neuron("x", -1, ["ā -> a"])], variant=AntiSpikes())
-    return [anti, doubling(), controlled(), ruled(), routed()]
+    return [anti, doubling(), controlled(), ruled(), routed(), asking()]
 
 
 @pytest.mark.parametrize("system", one_of_each(), ids=lambda system: type(system.variant).__name__)
@@ -888,3 +1042,18 @@ def test_no_file_loses_a_variant_silently(suffix, tmp_path):
     with pytest.raises(snp.WriteError, match="variant Exhaustive"):
         snp.write(system, tmp_path / f"model.{suffix}")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", ["pli", "json", "yaml", "in"])
+@pytest.mark.parametrize("system", [routed(), asking()], ids=["routed", "asking"])
+def test_what_only_a_variant_gives_is_dropped_on_request(system, suffix, tmp_path):
+    form = {"json": "websnapse"}.get(suffix)
+    path = tmp_path / f"model.{suffix}"
+    kind = type(system.variant).__name__
+    with pytest.raises(snp.WriteError, match=f"the variant {kind}"):
+        snp.write(system, path, format=form)
+    with pytest.warns(snp.io.WriteWarning):
+        snp.write(system, path, format=form, lossy=True)
+    found = snp.read(path, format=form)
+    assert found.variant is None and found.num_neurons == system.num_neurons
+    assert not any(rule.channel for rule in found.rules)

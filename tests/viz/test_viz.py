@@ -167,6 +167,10 @@ def test_systems_that_change_and_variants():
         variant=snp.Channels({"1": [("x", "y")], "2": [("x", "y")]}),
     )
     assert {"a → a(2)", "3(1, 2)"} <= set(texts(network_scene(routed)))
+    requests = snp.SpikingSystem(
+        [snp.Neuron("x", 1, ["a/Q(a^2, y)"]), snp.Neuron("y", 2)], variant=snp.Requests()
+    )
+    assert [arrow.is_dashed for arrow in arrows(network_scene(requests))] == [True]
     watched = snp.SpikingSystem(
         [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y")],
         [("x", "y")],

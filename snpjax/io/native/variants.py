@@ -1,9 +1,9 @@
 """The variant of a system in the native JSON: how its steps differ from those of the definition.
 
-`{"kind": "anti_spikes"}`, `{"kind": "exhaustive"}`, `{"kind": "astrocytes", "astrocytes":
-[{"synapses": [[from, to]], "threshold": n}]}`, `{"kind": "synapse_rules", "synapses": [{"from": s,
-"to": t, "rules": rules}]}`, where `"to": null` is the environment, or `{"kind": "channels",
-"channels": [{"channel": label, "synapses": [[from, to]]}]}`.
+`{"kind": "anti_spikes"}`, `{"kind": "exhaustive"}`, `{"kind": "requests"}`, `{"kind":
+"astrocytes", "astrocytes": [{"synapses": [[from, to]], "threshold": n}]}`, `{"kind":
+"synapse_rules", "synapses": [{"from": s, "to": t, "rules": rules}]}`, where `"to": null` is the
+environment, or `{"kind": "channels", "channels": [{"channel": label, "synapses": [[from, to]]}]}`.
 """
 
 from collections.abc import Callable
@@ -16,6 +16,7 @@ from ...spiking.model.variants import (
     Astrocytes,
     Channels,
     Exhaustive,
+    Requests,
     RuledSynapse,
     SynapseRules,
     Variant,
@@ -34,6 +35,7 @@ _KEYS = {
     "astrocytes": ("kind", "astrocytes"),
     "synapse_rules": ("kind", "synapses"),
     "channels": ("kind", "channels"),
+    "requests": ("kind",),
 }
 _OF_ASTROCYTE = ("synapses", "threshold")
 _OF_SYNAPSE = ("from", "to", "rules")
@@ -76,6 +78,8 @@ class VariantReader:
                 return AntiSpikes()
             case "exhaustive":
                 return Exhaustive()
+            case "requests":
+                return Requests()
             case "astrocytes":
                 return self._astrocytes(entries)
             case "synapse_rules":
@@ -176,6 +180,8 @@ def variant_text(system: SpikingSystem, rules: Callable[..., str]) -> str:
             return '{"kind": "anti_spikes"}'
         case Exhaustive():
             return '{"kind": "exhaustive"}'
+        case Requests():
+            return '{"kind": "requests"}'
         case Astrocytes(astrocytes):
             items = []
             for astrocyte in astrocytes:

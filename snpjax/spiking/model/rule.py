@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from .guard import Guard, as_integer
 
@@ -98,9 +98,10 @@ class Rule:
 
         rule = parse_rule(text)
         if not isinstance(rule, Rule):
+            does = "is a request" if isinstance(rule, RequestRule) else "changes the network"
             message = (
-                "only spiking and forgetting rules are read here, and this rule changes the "
-                f"network (give it to a neuron, or write {type(rule).__name__}(...))"
+                f"only spiking and forgetting rules are read here, and this rule {does} "
+                f"(give it to a neuron, or write {type(rule).__name__}(...))"
             )
             raise RuleError(message, text, len(text) - len(text.lstrip()))
         return rule
@@ -210,7 +211,40 @@ class PlasticityRule:
         return rule_text(self)
 
 
-AnyRule: TypeAlias = Rule | DivisionRule | BuddingRule | PlasticityRule
+class SpikeQuery(NamedTuple):
+    """Asks a neuron for so many of its spikes, or with `None` for all of them."""
+
+    spikes: int | None
+    neuron: str
+
+    def __str__(self) -> str:
+        spikes = "a^inf" if self.spikes is None else spikes_text(self.spikes)
+        return f"({spikes}, {name_text(self.neuron)})"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRule:
+    """A request `E/Q(a^n, j)(a^inf, k)`: a neuron whose spikes are in L(E) asks n spikes of neuron
+    j, and all those of neuron k, as `Requests` says.
+
+    **Arguments:**
+
+    - `queries`: `SpikeQuery(n, "j")` and `SpikeQuery(None, "k")`, or such pairs; one for each
+      neuron asked.
+    """
+
+    guard: Guard
+    queries: tuple[SpikeQuery, ...]
+
+    def __init__(self, guard: GuardLike, queries: Sequence[tuple[int | None, str]]) -> None:
+        object.__setattr__(self, "guard", Guard.of(guard))
+        object.__setattr__(self, "queries", tuple(SpikeQuery(*query) for query in queries))
+
+    def __str__(self) -> str:
+        return rule_text(self)
+
+
+AnyRule: TypeAlias = Rule | DivisionRule | BuddingRule | PlasticityRule | RequestRule
 ALPHAS: tuple[str, ...] = get_args(Alpha)
 
 
@@ -231,6 +265,8 @@ def rule_text(rule: AnyRule, label: str | None = None) -> str:
             guard = _counts_text(rule.guard)
             parent = owner if rule.parent is None else f"_{name_text(rule.parent)}"
             return f"[{guard}]{owner} -> []{parent} / []_{name_text(rule.bud)}"
+        case RequestRule():
+            return f"{_counts_text(rule.guard)}/Q{''.join(map(str, rule.queries))}"
         case PlasticityRule():
             targets = f"{{{', '.join(map(name_text, rule.targets))}}}"
             change = f" {targets}" if label is None else f"({name_text(label)}, {targets})"

@@ -15,12 +15,16 @@ from .rule import (
     BuddingRule,
     DivisionRule,
     PlasticityRule,
+    RequestRule,
     Rule,
     RuleError,
+    SpikeQuery,
 )
 
 
 _MAX_DIGITS = 10
+_REQUEST = re.compile(r"/\s*Q(?=\s*\()")
+_ALL_SPIKES = frozenset({"a^inf", "a^∞", r"a^\infty", r"a^{\infty}"})
 _ARROW = re.compile(r"-+>|→|\\to(?![a-z])|\\rightarrow")
 _LAMBDA = frozenset({"lambda", "λ", r"\lambda", "#", "0", "empty"})
 _BLANKS = re.compile(r"\s*")
@@ -28,6 +32,7 @@ _ALPHA = re.compile(r"\+\s*-|-\s*\+|[+±∓-]")
 _SIGNS = {"±": "+-", "∓": "-+"}
 _ANTI_SPIKES = re.compile(r"\s*-\s*a")  # a production that is no plasticity
 _GROWTH, _CHANGE = "[a^2]_i -> []_j || []_k", "a/a -> +2(i, {j, k})"  # in messages
+_QUERIES = "a^2/Q(a^3, j)(a^inf, k)"
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _NAME = re.compile(rf"{PLAIN_NAME.pattern}|{_QUOTED}")
 _CHANNEL = re.compile(rf"\(\s*(?:({PLAIN_CHANNEL.pattern})|({_QUOTED}))\s*\)")
@@ -35,7 +40,7 @@ _CHANNEL = re.compile(rf"\(\s*(?:({PLAIN_CHANNEL.pattern})|({_QUOTED}))\s*\)")
 
 def parse_rule(text: str, label: str | None = None) -> AnyRule:
     r"""Read a rule: `"a^2/a -> a; 1"`, `"a^3 -> lambda"`, `"[a^2]_i -> []_j || []_k"`, `"[a]_i ->
-    []_i / []_j"`, `"a/a -> +2(i, {j, k})"`.
+    []_i / []_j"`, `"a/a -> +2(i, {j, k})"`, `"a^2/Q(a^3, j)(a^inf, k)"`.
 
     Anti-spikes are written `ā`, or with a minus before the whole guard or number: `"ā^2/ā -> a"` is
     also `"-a^2/-a -> a"`. A channel
@@ -52,6 +57,10 @@ def parse_rule(text: str, label: str | None = None) -> AnyRule:
     """
     if text.lstrip().startswith("["):
         return _Scanner(text, 0, label, _GROWTH).growth()
+    request = _REQUEST.search(text)
+    if request is not None:
+        guard = _guard(text[: request.start()], text, 0)
+        return RequestRule(guard, _Scanner(text, request.end(), label, _QUERIES).queries())
     arrow = _ARROW.search(text)
     if arrow is None:
         raise RuleError('there is no arrow (write "a^2/a -> a; 1")', text, len(text))
@@ -126,6 +135,27 @@ class _Scanner:
             self._expect(")")
         self._end("a plasticity rule")
         return cast(Alpha, _SIGNS.get(alpha, alpha)), int(digits), targets
+
+    def queries(self) -> list[SpikeQuery]:
+        found = []
+        while not found or self._next() == "(":
+            self._expect("(")
+            comma = self.text.find(",", self.position)
+            if comma < 0:
+                self._fail(f'the neuron asked is missing (write "{self.example}")')
+            part = self.text[self.position : comma]
+            is_all = "".join(part.split()) in _ALL_SPIKES
+            count = None if is_all else _count(part, self.text, self.position)
+            self.position = comma + 1
+            found.append(SpikeQuery(count, self._name()))
+            self._expect(")")
+            self._accept(",")
+        self._end("a request")
+        return found
+
+    def _next(self) -> str:
+        self._skip()
+        return self.text[self.position : self.position + 1]
 
     def _child(self) -> tuple[int, str | None]:
         """Where the label of a new neuron stands or is missing, and the label."""

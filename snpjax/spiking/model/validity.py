@@ -21,12 +21,13 @@ from .rule import (
     BuddingRule,
     DivisionRule,
     PlasticityRule,
+    RequestRule,
     Rule,
     is_count,
     rule_text,
 )
 from .rule_syntax import parse_rule
-from .variants import AntiSpikes, Channels
+from .variants import AntiSpikes, Channels, Requests
 
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ SEVERITIES: dict[str, tuple[Severity | None, Severity | None]] = {
     "synapse_rules": ("error", "error"),
     "channel": ("error", "error"),
     "unused_channel": ("warning", "warning"),
+    "request": ("error", "error"),
 }
 
 
@@ -225,6 +227,9 @@ def _check_rules_of(
                 yield "dead_rule", place, message, None
         except ValueError as error:
             yield "bad_guard", place, f"{here}: {error}", None
+        if isinstance(rule, RequestRule) and not isinstance(system.variant, Requests):
+            message = f"{here}: {rule} is a request (build the system with variant=Requests())"
+            yield "request", place, message, None
         if isinstance(rule, Rule):
             yield from _check_spiking_rule(rule, place, here)
             if rule.sign < 0 and not has_anti_spikes:

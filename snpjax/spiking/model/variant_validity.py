@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .rule import AnyRule, Rule, is_count
+from .rule import AnyRule, RequestRule, Rule, is_count
 from .validity import (
     Place,
     bad_numbers,
@@ -13,7 +13,7 @@ from .validity import (
     parse_failure,
     unknown_neuron,
 )
-from .variants import MAX_ALTERNATIVES, Astrocytes, Channels, SynapseRules
+from .variants import MAX_ALTERNATIVES, Astrocytes, Channels, Requests, SynapseRules
 
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def check_variant(system: "SpikingSystem") -> Iterator["_Finding"]:
         Place("rule", index, number)
         for index, neuron in enumerate(system.neurons)
         for number, rule in enumerate(neuron.rules)
-        if not isinstance(rule, Rule | str)
+        if not isinstance(rule, Rule | RequestRule | str)
     ]
     dynamic += [Place("rule", label, 0) for label in system.rules_by_label]
     if dynamic:
@@ -52,6 +52,8 @@ def check_variant(system: "SpikingSystem") -> Iterator["_Finding"]:
         yield from _check_synapse_rules(system, variant)
     if isinstance(variant, Channels):
         yield from _check_channels(system, variant)
+    if isinstance(variant, Requests):
+        yield from _check_requests(system)
 
 
 def _check_astrocytes(system: "SpikingSystem", variant: Astrocytes) -> Iterator["_Finding"]:
@@ -182,6 +184,53 @@ def _check_channels(system: "SpikingSystem", variant: Channels) -> Iterator["_Fi
                     f"{neuron.name!r}, so that what {rule} sends is lost (add one)"
                 )
                 yield "unused_channel", place, message, None
+
+
+def _check_requests(system: "SpikingSystem") -> Iterator["_Finding"]:
+    for index, neuron in enumerate(system.neurons):
+        for number, rule in enumerate(neuron.rules):
+            place = Place("rule", index, number)
+            here = f"neuron {neuron.name!r}, rule {number + 1}"
+            if isinstance(rule, RequestRule):
+                for code, message in _check_queries(system, neuron.name, rule):
+                    yield code, place, f"{here}: {message}", None
+            elif isinstance(rule, Rule):
+                message = (
+                    f"{here}: {rule} is no request, and spikes move on request only "
+                    "(write a^2/Q(a, j))"
+                )
+                yield "request", place, message, None
+    if system.synapses:
+        message = "spikes move on request only, along no synapses (remove the synapses)"
+        yield "request", Place("synapse", 0), message, None
+    if system.output:
+        message = (
+            "nothing is emitted on request (remove the output, and read what the neuron "
+            f"{system.output[0]!r} holds)"
+        )
+        yield "request", Place("output", system.output[0]), message, None
+    if system.signed:
+        message = "the variant Requests has no negative counts (remove signed=True)"
+        yield "variant_options", Place("variant", 0), message, None
+
+
+def _check_queries(
+    system: "SpikingSystem", name: str, rule: RequestRule
+) -> Iterator[tuple[str, str]]:
+    """The codes and messages of one request."""
+    if not rule.queries:
+        yield "request", f"{rule} asks nobody (write a^2/Q(a, j))"
+    for count, asked in rule.queries:
+        if count is not None and not (is_count(count) and count >= 1):
+            fix = "write an integer, 1 or more, or None for all"
+            yield "bad_number", f"the number of spikes asked for is {count!r} ({fix})"
+        if asked == name:
+            yield "request", f"the neuron {name!r} asks itself (ask others)"
+        elif asked not in system.names:
+            yield "unknown_neuron", unknown_neuron(asked, system.names)
+    for asked, times in Counter(query.neuron for query in rule.queries).items():
+        if times > 1:
+            yield "request", f"it asks neuron {asked!r} {times} times (write one query)"
 
 
 def _check_rule(rule: AnyRule | str, here: str) -> Iterator[tuple[str, str]]:

@@ -223,7 +223,30 @@ class Channels:
         return Channels({**channels, label: [*channels.get(label, ()), *synapses]})
 
 
-Variant: TypeAlias = AntiSpikes | Exhaustive | Astrocytes | SynapseRules | Channels
+@dataclass(frozen=True)
+class Requests:
+    """Communication on request: spikes move to the neurons that ask for them, by rules
+    `E/Q(a^n, j)(a^inf, k)`, see `RequestRule`. Nothing is consumed, produced or emitted, and there
+    are no synapses.
+
+    A rule is applicable where its neuron's number of spikes is in L(E) and each neuron that it asks
+    for n spikes has them; one that is asked for all may have none. In a step every neuron that has
+    an applicable rule uses one, all at once, by the numbers of spikes before the step: what is
+    asked for leaves the neuron asked and arrives at the one that asks. Where several neurons make
+    the same query, the spikes leave once, and each of the neurons gets as many. Where a neuron is
+    asked different queries in one step (n and m, or n and all), the run ends there with
+    `RESULTS.queries_conflict`, and an exploration with `Stop.CONFLICT`: which of them is answered
+    is not decided here.
+
+    ??? cite "Source"
+        Pan, Paun, Zhang, Neri 2017, "Spiking neural P systems with communication on request", with
+        spikes of one type. Stated here, to be compared with it: 1. a query for more spikes than
+        there are makes its rule not applicable; 2. different queries to one neuron in one step are
+        a failure.
+    """
+
+
+Variant: TypeAlias = AntiSpikes | Exhaustive | Astrocytes | SynapseRules | Channels | Requests
 
 
 def added_synapses(variant: Variant | None) -> list[tuple[str, str]]:

@@ -30,7 +30,7 @@ from ...drawing.scene import (
     width_of,
 )
 from ..model.population import AnySystem, PopulationSystem
-from ..model.rule import PlasticityRule
+from ..model.rule import PlasticityRule, RequestRule
 from ..model.system import Neuron, SpikingSystem
 from ..model.variants import Astrocytes, Channels, SynapseRules
 from .pretty import rule_lines, spikes_text
@@ -184,6 +184,13 @@ def _links(system: SpikingSystem) -> list[CardLink]:
         for rule in neuron.rules
         if isinstance(rule, PlasticityRule)
         for target in rule.targets
+    ]
+    possible += [
+        (names[query.neuron], names[neuron.name])
+        for neuron in system.neurons
+        for rule in neuron.rules
+        if isinstance(rule, RequestRule)
+        for query in rule.queries
     ]
     if system.is_growing:
         labels = [*(n.label for n in system.neurons), *system.rules_by_label]
