@@ -149,7 +149,8 @@ lazily(
             Channels Compatibility DivisionRule Exhaustive Guard GuardError InvalidSystem
             ModelWarning Network Neuron PlasticityRule PlasticityTemplate Population
             PopulationSystem Projection RequestRule Requests Rule RuleError RuleTemplate
-            Solution SolutionBatch SpikeQuery SpikingSystem Synapse SynapseRules SystemBatch compatibility
+            Solution SolutionBatch SpikeQuery SpikingSystem Synapse SynapseRules SystemBatch
+            compatibility
         """,
         ".trajectory": "SAVE_ALL SAVE_FINAL SAVE_OUTPUTS HistoryDropped NotSaved Save Trajectory",
     },

@@ -79,7 +79,7 @@ def initial(system: SpikingSystem) -> Configuration:
     """C_0: every neuron open."""
     zeros = (0,) * len(system.neurons)
     spikes = tuple(n.spikes for n in system.neurons)
-    network = None if system.variant is not None else initial_network(system)
+    network = initial_network(system) if system.changes_network else None
     return Configuration(spikes, zeros, zeros, 0, network)
 
 

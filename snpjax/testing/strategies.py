@@ -222,6 +222,7 @@ def plastic_systems(
     names = list(system.names)
     rules_of: dict[str, list[AnyRule | str]] = {n.name: [*n.rules] for n in system.neurons}
     plastic = set()
+    created: dict[str, set[str]] = {name: set() for name in names}
     for _ in range(draw(st.integers(1, max_plasticity))):
         name = draw(st.sampled_from(names))
         others = [other for other in names if other != name]
@@ -234,6 +235,7 @@ def plastic_systems(
         )
         rules_of[name].insert(draw(st.integers(0, len(rules_of[name]))), rule)
         plastic.add(name)
+        created[name].update(rule.targets if "+" in rule.alpha else ())
     return system.replace(
         neurons=[
             Neuron(
@@ -241,8 +243,8 @@ def plastic_systems(
             )
             for n in system.neurons
         ],
-        # A plastic neuron has plain synapses only.
-        synapses=[(x, y, 1 if x in plastic else weight) for x, y, weight in system.synapses],
+        # What may be created has no weight.
+        synapses=[(x, y, 1 if y in created[x] else w) for x, y, w in system.synapses],
     )
 
 
@@ -336,7 +338,13 @@ def _growth_rules(
 def variant_systems(
     draw: Any,
     kind: Literal[
-        "anti-spikes", "exhaustive", "astrocytes", "synapse-rules", "channels", "requests"
+        "anti-spikes",
+        "plastic-anti-spikes",
+        "exhaustive",
+        "astrocytes",
+        "synapse-rules",
+        "channels",
+        "requests",
     ],
     *,
     max_neurons: int = 5,
@@ -348,8 +356,9 @@ def variant_systems(
 
     **Arguments:**
 
-    - `kind`: `"anti-spikes"`, `"exhaustive"`, `"astrocytes"` (at most two), `"synapse-rules"`,
-      `"channels"` (at most three), or `"requests"`; of the last three no rule has a delay.
+    - `kind`: `"anti-spikes"`, `"plastic-anti-spikes"` (with plasticity), `"exhaustive"`,
+      `"astrocytes"` (at most two), `"synapse-rules"`, `"channels"` (at most three), or
+      `"requests"`; of the last three no rule has a delay.
     - `max_rules`: of a neuron; of a synapse there are at most two.
     - `inputs`: some neurons may get an input train.
 
@@ -369,6 +378,9 @@ def variant_systems(
         )
     )
     if kind == "anti-spikes":
+        return draw(_with_anti_spikes(system))
+    if kind == "plastic-anti-spikes":
+        system = draw(plastic_systems(max_neurons=max_neurons, max_rules=max_rules, inputs=inputs))
         return draw(_with_anti_spikes(system))
     if kind == "exhaustive":
         return system.replace(variant=Exhaustive())
@@ -392,13 +404,17 @@ def _with_anti_spikes(draw: Any, system: SpikingSystem) -> SpikingSystem:
             draw(_signs) * n.spikes,
             [
                 Rule(r.guard, r.consume, draw(_signs) * r.produce, r.delay, draw(_signs))
-                for r in n.rules
                 if isinstance(r, Rule)
+                else r
+                for r in n.rules
             ],
         )
         for n in system.neurons
     ]
-    synapses = [(x, y, draw(_signs) * weight) for x, y, weight in system.synapses]
+    synapses = [
+        (x, y, weight if system.changes_network and weight == 1 else draw(_signs) * weight)
+        for x, y, weight in system.synapses
+    ]
     input = {x: [draw(_signs) * k for k in train] for x, train in system.input.items()}
     return system.replace(neurons=neurons, synapses=synapses, input=input, variant=AntiSpikes())
 

@@ -133,6 +133,11 @@ def test_rules_as_objects():
         ),
         SpikingSystem([Neuron("x", 1, ["a+/a -> a"])], variant=Exhaustive()),
         SpikingSystem(
+            [Neuron("x", -1, ["ā -> a", "a/a -> +-1(x, {y})"]), Neuron("y")],
+            [("x", "x", -2)],
+            variant=AntiSpikes(),
+        ),
+        SpikingSystem(
             [Neuron("x"), Neuron("y")],
             [("x", "y", 2), ("y", "x")],
             variant=Astrocytes([Astrocyte([("x", "y"), ("y", "x")], 3)]),

@@ -357,7 +357,11 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
                 name = label if isinstance(owner, str) else system.neurons[owner].name
                 yield from _check_targets(rule, name, place, here, system.names)
     if grows and rewires:
-        message = "plasticity cannot be combined with division or budding (use one of them)"
+        message = (
+            "plasticity cannot be combined with division or budding: its rules name neurons, and "
+            "where these divide no definition says which of those with that label a new synapse "
+            "leads to (use one of them)"
+        )
         yield "mixed_dynamics", max(grows, rewires, key=str), message, min(grows, rewires, key=str)
     changes = grows or rewires
     compatibility = system.compatibility
@@ -373,7 +377,7 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
             f"(remove the others of {compatibility})"
         )
         yield "dynamic_options", rewires, message, None
-    if changes and system.signed:
+    if changes and system.signed and not isinstance(system.variant, AntiSpikes):
         message = (
             "with division, budding and plasticity counts are never negative (remove signed=True)"
         )
@@ -435,10 +439,12 @@ def _check_synapses(system: "SpikingSystem") -> Iterator[_Finding]:
     if _are_plain_synapses(system):
         return
     names = system.names
-    plastic = {
-        neuron.name
+    created = {
+        (neuron.name, target)
         for neuron in system.neurons
-        if any(isinstance(rule, PlasticityRule) for rule in neuron.rules)
+        for rule in neuron.rules
+        if isinstance(rule, PlasticityRule) and "+" in str(rule.alpha)
+        for target in rule.targets
     }
     seen: dict[tuple[str, str], int] = {}
     for index, (source, target, weight) in enumerate(system.synapses):
@@ -468,10 +474,11 @@ def _check_synapses(system: "SpikingSystem") -> Iterator[_Finding]:
         elif weight < 0 and not system.signed:
             message = f"{here} has the negative weight {weight} (declare the system signed=True)"
             yield "negative_weight", place, message, None
-        elif source in plastic:
+        elif (source, target) in created:
             message = (
-                f"{here} has weight {weight}, but the plasticity of {source!r} creates and deletes "
-                "synapses of weight 1 (give the synapse weight 1)"
+                f"{here} has weight {weight}, and the plasticity of {source!r} may create it "
+                "again, for which no definition says a weight (give it weight 1, or leave "
+                f"{target!r} out of the targets)"
             )
             yield "plastic_weight", place, message, None
         else:

@@ -26,11 +26,14 @@ class AntiSpikes:
 
     A rule of anti-spikes (`Rule(..., sign=-1)`, written `ā^2/ā -> a`) tests its guard on their
     number and removes them; a negative production sends anti-spikes. Initial spikes and input may
-    be negative, and so may weights: the system is `signed`.
+    be negative, and so may weights: the system is `signed`. Plasticity rules test and consume
+    spikes, and a synapse that is created brings a spike.
 
     ??? cite "Source"
         Pan, Paun 2009, "Spiking neural P systems with anti-spikes". Differs from it in: 1. extended
         rules; 2. annihilation needs no rule of its own, and happens before any rule is selected.
+        Together with plasticity: Yang, Li, Huang, Peng, Wang 2019, "Spiking neural P systems with
+        structural plasticity and anti-spikes", to be compared with what stands here.
     """
 
 
