@@ -11,10 +11,10 @@ from snpjax_formats.atomic import atomic_write
 from .._text.surrogates import HALF, lone_surrogate
 from ..sleptsov import SleptsovNet
 from ..sleptsov.linking import HighNet
+from ..spiking.model.communication_variants import Channels, Requests
 from ..spiking.model.population import AnySystem, PopulationSystem
 from ..spiking.model.system import SpikingSystem
 from ..spiking.model.validity import Level
-from ..spiking.model.variants import Channels, Requests
 from .errors import file_error
 from .formats import (
     Format,

@@ -6,6 +6,7 @@ from .lower.lower_division import Capacity as Capacity
 from .lower.storage import bytes_needed as bytes_needed, chosen_layout as chosen_layout
 from .lower.transition import Transition as Transition, transition_edges as transition_edges
 from .model import compatibility as compatibility
+from .model.communication_variants import Channels as Channels, Requests as Requests
 from .model.compatibility import Compatibility as Compatibility
 from .model.environment import AnyInput as AnyInput
 from .model.guard import Guard as Guard, GuardError as GuardError
@@ -37,9 +38,7 @@ from .model.variants import (
     AntiSpikes as AntiSpikes,
     Astrocyte as Astrocyte,
     Astrocytes as Astrocytes,
-    Channels as Channels,
     Exhaustive as Exhaustive,
-    Requests as Requests,
     SynapseRules as SynapseRules,
 )
 from .step.program import SpikingProgram as SpikingProgram

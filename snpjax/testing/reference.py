@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .._text.counts import plural
+from ..spiking.model.communication_variants import Requests
 from ..spiking.model.compatibility import Compatibility
 from ..spiking.model.rule import PlasticityRule, RequestRule, Rule
 from ..spiking.model.system import SpikingSystem
-from ..spiking.model.variants import AntiSpikes, Astrocytes, Requests, SynapseRules
+from ..spiking.model.variants import AntiSpikes, Astrocytes, SynapseRules
 from .reference_network import (
     NeuronAction,
     ReferenceNetwork,

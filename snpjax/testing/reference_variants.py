@@ -5,9 +5,10 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..spiking.model.communication_variants import Channels
 from ..spiking.model.rule import RequestRule, Rule, SpikeQuery
 from ..spiking.model.system import SpikingSystem
-from ..spiking.model.variants import AntiSpikes, Astrocytes, Channels, Exhaustive, SynapseRules
+from ..spiking.model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules
 
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from ..spiking.model.communication_variants import Channels, Requests
 from ..spiking.model.guard import Guard
 from ..spiking.model.rule import (
     ALPHAS,
@@ -30,9 +31,7 @@ from ..spiking.model.variants import (
     AntiSpikes,
     Astrocyte,
     Astrocytes,
-    Channels,
     Exhaustive,
-    Requests,
     RuledSynapse,
     SynapseRules,
 )

@@ -5,14 +5,13 @@ import warnings
 import pytest
 
 import snpjax as snp
+from snpjax.spiking.model.communication_variants import Channels, Requests
 from snpjax.spiking.model.validity import SEVERITIES, Place
 from snpjax.spiking.model.variants import (
     AntiSpikes,
     Astrocyte,
     Astrocytes,
-    Channels,
     Exhaustive,
-    Requests,
     SynapseRules,
 )
 

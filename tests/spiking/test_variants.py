@@ -15,6 +15,7 @@ import snpjax as snp
 from snpjax import write_graph
 from snpjax.explore import Stop
 from snpjax.spiking.lower.host_program import host_program_of
+from snpjax.spiking.model.communication_variants import Channels, Requests
 from snpjax.spiking.model.rule import AnyRule
 from snpjax.spiking.model.validity import Place
 from snpjax.spiking.model.variants import (
@@ -22,9 +23,7 @@ from snpjax.spiking.model.variants import (
     AntiSpikes,
     Astrocyte,
     Astrocytes,
-    Channels,
     Exhaustive,
-    Requests,
     SynapseRules,
 )
 from snpjax.testing import guards, reference, reference_graph, runs, systems, variant_systems

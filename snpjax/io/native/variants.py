@@ -8,15 +8,14 @@ environment, or `{"kind": "channels", "channels": [{"channel": label, "synapses"
 
 from collections.abc import Callable
 
+from ...spiking.model.communication_variants import Channels, Requests
 from ...spiking.model.system import SpikingSystem
 from ...spiking.model.validity import Place
 from ...spiking.model.variants import (
     AntiSpikes,
     Astrocyte,
     Astrocytes,
-    Channels,
     Exhaustive,
-    Requests,
     RuledSynapse,
     SynapseRules,
     Variant,

@@ -15,12 +15,13 @@ from snpjax_formats.memory import listed
 from snpjax_formats.parts import edges_into
 from snpjax_formats.stored import SMALL, entry_bucket
 
+from ..model.communication_variants import Channels, Requests
 from ..model.compatibility import TEXTBOOK
 from ..model.population import AnySystem, PopulationSystem, positions_of
 from ..model.rule_table import ALL, SlotTable, as_int64, slots_of_neurons
 from ..model.system import SpikingSystem
 from ..model.template import column
-from ..model.variants import AntiSpikes, Astrocytes, Channels, Exhaustive, Requests, SynapseRules
+from ..model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules
 from .astrocytes import AstrocyteColumns
 from .plastic_synapses import PlasticColumns
 from .request_columns import RequestColumns

@@ -16,10 +16,11 @@ from snpjax_formats.stored import slot_bucket
 
 from ...choice import NO_RULE, AbstractChoice, Steps
 from ...results import RESULTS
+from ..model.communication_variants import Channels
 from ..model.guard import Guard
 from ..model.rule import Rule
 from ..model.rule_table import Slot, SlotTable, as_int64, table_of_slots
-from ..model.variants import Channels, SynapseRules
+from ..model.variants import SynapseRules
 from ..step.dynamic_synapses import Change
 from ..step.shapes import Counts, Slots
 from ..step.stateless import AbstractStatelessNetwork

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .communication_variants import Channels
 from .guard import Guard
 from .rule import BuddingRule, DivisionRule, Rule
-from .variants import Channels
 
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
 from ..._text.counts import plural
+from .communication_variants import Requests
 from .compatibility import TEXTBOOK, Compatibility
 from .rule import (
     AnyRule,
@@ -20,7 +21,7 @@ from .rule import (
 )
 from .rule_syntax import parse_rule
 from .validity import InvalidSystem, Level, ModelWarning, Problem, check
-from .variants import AntiSpikes, Exhaustive, Requests, SynapseRules, Variant, added_synapses
+from .variants import AntiSpikes, Exhaustive, SynapseRules, Variant, added_synapses
 
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from ..._text.model_warning import ModelWarning as ModelWarning
 from ..._text.nearest import nearest
+from .communication_variants import Channels, Requests
 from .guard import Guard, as_integer
 from .rule import (
     ALPHAS,
@@ -27,7 +28,7 @@ from .rule import (
     rule_text,
 )
 from .rule_syntax import parse_rule
-from .variants import AntiSpikes, Channels, Requests
+from .variants import AntiSpikes
 
 
 if TYPE_CHECKING:

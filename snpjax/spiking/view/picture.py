@@ -29,10 +29,11 @@ from ...drawing.scene import (
     to_svg,
     width_of,
 )
+from ..model.communication_variants import Channels
 from ..model.population import AnySystem, PopulationSystem
 from ..model.rule import PlasticityRule, RequestRule
 from ..model.system import Neuron, SpikingSystem
-from ..model.variants import Astrocytes, Channels, SynapseRules
+from ..model.variants import Astrocytes, SynapseRules
 from .pretty import rule_lines, spikes_text
 from .summary import MAX_NAME, MAX_NEURONS, Card, CardLink, summary
 
