@@ -795,23 +795,26 @@ def test_a_query_waits_for_its_spikes():
 
 @pytest.mark.parametrize("other", ["(a, y)", "(a^inf, y)"])
 def test_different_queries_to_one_neuron_end_the_run(other):
+    """In step 2, when z has got the spike of w by which its rule applies."""
     neurons = [
-        snp.Neuron("x", 1, ["a/Q(a^2, y)"]),
+        snp.Neuron("x", 0, ["a/Q(a^2, y)", "a^0/Q(a, v)"]),
         snp.Neuron("y", 2),
-        snp.Neuron("z", 0, ["a^0/Q(a, x)", f"a/Q{other}"]),
+        snp.Neuron("z", 0, ["a^0/Q(a, w)", f"a/Q{other}"]),
+        snp.Neuron("w", 1),
+        snp.Neuron("v", 1),
     ]
     system = snp.SpikingSystem(neurons, variant=Requests())
-    system = system.replace(neurons=[snp.Neuron("x", 1, ["a/Q(a^2, y)"]), *neurons[1:]])
-    later = system.replace(neurons=[*neurons[:2], snp.Neuron("z", 1, [f"a/Q{other}"])])
-    solution = snp.run(later, throw=False)
-    assert solution.result == snp.RESULTS.queries_conflict and solution.steps == 0
-    assert solution.configurations.tolist() == [[1, 2, 1]]
-    with pytest.raises(snp.RunFailed, match="neuron 'y', step 1.* asked different queries"):
-        snp.run(later)
-    graph = snp.explore(later, chunks=CHUNKS)
-    assert graph.stop is Stop.CONFLICT and not graph.is_complete
-    batch = snp.run(later, choice=snp.UniformChoice(jr.key(0)), paths=3, throw=False)
-    assert (batch.steps == 0).all() and batch.spikes[:, 0].tolist() == [1, 2, 1]
+    solution = snp.run(system, throw=False)
+    assert solution.result == snp.RESULTS.queries_conflict and solution.steps == 1
+    assert solution.configurations.tolist() == [[0, 2, 0, 1, 1], [1, 2, 1, 0, 0]]
+    with pytest.raises(snp.RunFailed, match="neuron 'y', step 2.* asked different queries"):
+        snp.run(system)
+    with pytest.raises(ConflictingQueries, match="y"):
+        reference.run(system, max_steps=2)
+    graph = snp.explore(system, chunks=CHUNKS)
+    assert graph.stop is Stop.CONFLICT and not graph.is_complete and graph.num_configurations == 2
+    batch = snp.run(system, choice=snp.UniformChoice(jr.key(0)), paths=3, throw=False)
+    assert (batch.steps == 1).all() and batch.spikes[:, 0].tolist() == [1, 2, 1, 0, 0]
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
