@@ -293,7 +293,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                 self.memory.rebuild_table()
             elif numbers.failed < NO_ONE:  # so what comes before is put in without it
                 total = base + numbers.failed
-                stop = Stop.OVERFLOW if numbers.overflows else Stop.CAPACITY
+                stop = self.model.stop_of_failure(overflows=bool(numbers.overflows))
                 failure = stop, block.parent(total)
                 self.memory.rebuild_table()
             else:
