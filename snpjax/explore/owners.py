@@ -72,14 +72,14 @@ class Sizes(NamedTuple):
         return cls(chunk, made, sent, 2 * made + devices * sent)
 
 
-class Place(NamedTuple):
+class BitPlace(NamedTuple):
     """Where the bit of a number is. Numbers of configurations may exceed 32 bits."""
 
     word: Any
     bit: Any
 
     @classmethod
-    def of(cls, number: Any) -> "Place":
+    def of(cls, number: Any) -> "BitPlace":
         """Of a number on the host, or of many."""
         number = np.asarray(number)
         return cls((number >> 5).astype(np.int32), (number & 31).astype(np.int32))
@@ -192,7 +192,7 @@ def frontier(
     packing: Packing,
     own: OwnedSet,
     first_rows: Int[Array, " devices"],
-    low: Place,
+    low: BitPlace,
     num: Int[Array, ""],
     *,
     sizes: Sizes,
@@ -230,7 +230,7 @@ def spread(block: OwnedBlock, counts: Int[Array, " chunk"]) -> OwnedBlock:
     return OwnedBlock(words, jnp.arange(made, dtype=jnp.int32), counts, jnp.cumsum(counts) - counts)
 
 
-def _are_set(bits: UInt32[Array, " words"], low: Place, num: int) -> Bool[Array, " num"]:
+def _are_set(bits: UInt32[Array, " words"], low: BitPlace, num: int) -> Bool[Array, " num"]:
     """Which of the bits of `num` numbers are set, a multiple of 32."""
     at = low.word + jnp.arange(num // 32 + 1, dtype=jnp.int32)
     words = bits.at[at].get(mode="fill", fill_value=0)
@@ -239,7 +239,7 @@ def _are_set(bits: UInt32[Array, " words"], low: Place, num: int) -> Bool[Array,
 
 
 def _with_bits(
-    bits: UInt32[Array, " words"], first: Place, are_set: Bool[Array, " num"]
+    bits: UInt32[Array, " words"], first: BitPlace, are_set: Bool[Array, " num"]
 ) -> UInt32[Array, " words"]:
     """With these bits from `first` on, a multiple of 32, and none after them nearby."""
     each = jnp.zeros(len(are_set) + 32, bool)
@@ -441,7 +441,7 @@ def end_chunk(
     own: OwnedSet,
     pending: Pending,
     nums: Int[Array, " devices"],
-    total: Place,
+    total: BitPlace,
     *,
     chunk: int,
 ) -> tuple[OwnedSet, Brought]:
@@ -589,7 +589,7 @@ def gathered(
     store: UInt32[Array, "capacity words"],
     bits: UInt32[Array, " words_of_bits"],
     before: Int[Array, " words_of_bits"],
-    numbers: Place,
+    numbers: BitPlace,
 ) -> UInt32[Array, "words block"]:
     """The words of some configurations, on all devices."""
     word = bits[numbers.word]

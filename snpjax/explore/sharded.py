@@ -24,7 +24,7 @@ from .owners import (
     OwnedChoices,
     OwnedNumbers,
     OwnedPart,
-    Place,
+    BitPlace,
     Sizes,
     begin_chunk,
     end_chunk,
@@ -380,7 +380,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         made = program(frontier, self.mesh, ins, (_BLOCK, ALL), sizes=sizes)
         given = (self.machine, self.choosers, self.memory.packing_everywhere, self.memory.own)
         self.bytes_combined += 4 * sizes.chunk
-        owned, choices = made(*given, rows, Place.of(low), np.int32(num))
+        owned, choices = made(*given, rows, BitPlace.of(low), np.int32(num))
         for x in choices:
             x.copy_to_host_async()
         return owned, choices
@@ -418,7 +418,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             memory.own, pending = exchanging(memory.own, pending, memory.nums, outgoing)
         ins, outs = (SPLIT, SPLIT, ALL, ALL), (SPLIT, ALL)
         ending = program(end_chunk, mesh, ins, outs, donated=(0,), chunk=sizes.chunk)
-        total = Place.of(int(memory.nums.sum()))
+        total = BitPlace.of(int(memory.nums.sum()))
         memory.own, brought = ending(memory.own, pending, memory.nums, total)
         for x in jax.tree.leaves(brought):
             x.copy_to_host_async()

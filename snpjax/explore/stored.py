@@ -12,7 +12,7 @@ from snpjax_formats import device_array
 
 from .._tiered import tiered
 from .host_arrays import HostArray
-from .owners import ALL, SPLIT, Place, gathered, program
+from .owners import ALL, SPLIT, BitPlace, gathered, program
 
 
 @runtime_checkable
@@ -65,6 +65,6 @@ class OwnedStore:
 
     def of(self, numbers: Int[np.ndarray, " block"]) -> UInt32[Array, "words block"]:
         gather = program(gathered, self.mesh, (SPLIT, SPLIT, SPLIT, ALL), ALL)
-        found = gather(self.rows, self.bits, self.before, Place.of(numbers))
+        found = gather(self.rows, self.bits, self.before, BitPlace.of(numbers))
         # Each process goes on with its own devices.
         return device_array(np.asarray(found))
