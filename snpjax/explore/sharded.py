@@ -314,8 +314,10 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         return None if following is None else self._packed_now(following)
 
     def _sizes(self, wanted: int, at_least: int = 1) -> Sizes:
-        num, at_least = int(self.memory.nums.sum()), min(at_least, self.model.sizes[-1])
-        return Sizes.of(self.model.size(num, wanted, at_least), self.devices)
+        largest = self.model.sizes[-1]
+        chunk = self.model.size(int(self.memory.nums.sum()), wanted, min(at_least, largest))
+        # A device alone would make that many at once, so there is memory for it.
+        return Sizes.of(chunk * self.devices if chunk == largest else chunk, self.devices)
 
     def _packed_now(self, block: _Block) -> _Block:
         """A block in the words of now."""
