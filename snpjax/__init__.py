@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         Astrocytes as Astrocytes,
         BuddingRule as BuddingRule,
         Capacity as Capacity,
+        Channels as Channels,
         Compatibility as Compatibility,
         DivisionRule as DivisionRule,
         Exhaustive as Exhaustive,
@@ -93,11 +94,14 @@ if TYPE_CHECKING:
         Population as Population,
         PopulationSystem as PopulationSystem,
         Projection as Projection,
+        RequestRule as RequestRule,
+        Requests as Requests,
         Rule as Rule,
         RuleError as RuleError,
         RuleTemplate as RuleTemplate,
         Solution as Solution,
         SolutionBatch as SolutionBatch,
+        SpikeQuery as SpikeQuery,
         SpikingSystem as SpikingSystem,
         Synapse as Synapse,
         SynapseRules as SynapseRules,
@@ -143,10 +147,11 @@ lazily(
         ".sleptsov": "SleptsovNet",
         ".spiking": """
             ALL NO_NUMBER AntiSpikes AnyInput Astrocyte Astrocytes BuddingRule Capacity
-            Compatibility DivisionRule Exhaustive Guard GuardError InvalidSystem ModelWarning
-            Network Neuron PlasticityRule PlasticityTemplate Population PopulationSystem Projection
-            Rule RuleError RuleTemplate Solution SolutionBatch SpikingSystem Synapse SynapseRules
-            SystemBatch compatibility
+            Channels Compatibility DivisionRule Exhaustive Guard GuardError InvalidSystem
+            ModelWarning Network Neuron PlasticityRule PlasticityTemplate Population
+            PopulationSystem Projection RequestRule Requests Rule RuleError RuleTemplate
+            Solution SolutionBatch SpikeQuery SpikingSystem Synapse SynapseRules SystemBatch
+            compatibility
         """,
         ".trajectory": "SAVE_ALL SAVE_FINAL SAVE_OUTPUTS HistoryDropped NotSaved Save Trajectory",
     },

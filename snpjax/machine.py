@@ -458,12 +458,14 @@ class Encoding(NamedTuple):
     - `usual`: a value that each field is likely to reach. A good guess avoids repacking.
     - `last_step`: steps from this one on are not distinguished.
     - `wider`: the signed type to count in if this one overflows.
+    - `may_conflict`: steps that fail otherwise do for queries that conflict, not for want of room.
     """
 
     dtype: np.dtype
     usual: "UInt32[Array, ' fields'] | UInt32[np.ndarray, ' fields'] | None" = None
     last_step: "Int[Array, ''] | int" = 0
     wider: np.dtype | None = None
+    may_conflict: bool = False
 
 
 @runtime_checkable

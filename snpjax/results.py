@@ -47,6 +47,10 @@ class RESULTS(eqx.Enumeration):
         "Memory ran out, and the run ended there. Run fewer `paths` at a time, or keep less of "
         "them with `save=`."
     )
+    queries_conflict = (
+        "The neuron is asked different queries in one step, of which none has precedence. Let all "
+        "that ask it at once ask for the same number of spikes."
+    )
     value_overflow = (
         "A variable or an output exceeds the largest number of float64. Give smaller coefficients, "
         "or stop earlier with `max_steps`."

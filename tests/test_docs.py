@@ -29,6 +29,7 @@ def test_tables_of_formats_are_generated(page):
         pytest.param("running", "Solution of SpikingSystem(", marks=pytest.mark.slow),
         pytest.param("variants", "[0 0 1 2 3 3 2]", marks=pytest.mark.slow),
         pytest.param("proliferation", "ProliferationModel(", marks=pytest.mark.slow),
+        ("numerical", "NumericalSolution of NumericalSystem(neurons=2"),
         ("rate", "RateSolution of pre (100), post (100)"),
         ("selecting", ""),
         pytest.param(

@@ -147,7 +147,7 @@ def layout_bytes(system: "SpikingSystem") -> dict[str, int]:
 
 
 def _kind(rule: "AnyRule") -> str:
-    from ..spiking import BuddingRule, DivisionRule, PlasticityRule
+    from ..spiking import BuddingRule, DivisionRule, PlasticityRule, RequestRule
 
     match rule:
         case DivisionRule():
@@ -156,6 +156,8 @@ def _kind(rule: "AnyRule") -> str:
             return "budding"
         case PlasticityRule():
             return "plasticity"
+        case RequestRule():
+            return "request"
     return "forgetting" if rule.is_forgetting else "firing"
 
 

@@ -200,7 +200,8 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
             self.record.end(Stop.MAX_CONFIGURATIONS, numbers.left_out)
             return False
         if numbers.failed < NO_ONE:
-            self.record.end(Stop.OVERFLOW if numbers.overflows else Stop.CAPACITY, numbers.failed)
+            stop = self.model.stop_of_failure(overflows=bool(numbers.overflows))
+            self.record.end(stop, numbers.failed)
             return False
         self.memory.settle()
         if self.saved.is_due(self.record, self.memory.packing):

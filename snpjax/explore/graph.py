@@ -68,6 +68,7 @@ class Stop(enum.Enum):
         "more neurons or synapses are created than there is room for; explore with a larger "
         "capacity=Capacity(neurons=..., synapses=...)"
     )
+    CONFLICT = "a neuron is asked different queries in one step, of which none has precedence"
     TOO_MANY_CHOICES = "a configuration has more than 2^30 choices"
     OUT_OF_MEMORY = "there is no memory for more"
 

@@ -15,7 +15,7 @@ from jaxtyping import Int, Shaped
 
 
 # Neighbouring parts of an array are joined up to this many bytes, so that there are few.
-_JOINED = 2**26
+_JOINED = 2**22
 # This part of a disk is left free, if no limit is given.
 _DISK_LEFT = 16
 _MOST_WRITTEN = 2**28  # bytes at once
@@ -198,7 +198,7 @@ def _write(file: FileIO, rows: np.ndarray) -> None:
 
 def _reserve(file: FileIO, size: int) -> None:
     """Writing to a page for which a disk has no room would end the process."""
-    zeros = np.zeros(min(size, _JOINED), np.uint8)
+    zeros = np.zeros(min(size, _MOST_WRITTEN), np.uint8)
     for start in range(0, size, len(zeros)):
         _write(file, zeros[: size - start])
 

@@ -6,19 +6,32 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
-from jaxtyping import Array, Int, UInt32
+from jaxtyping import Int, UInt32
 
 from ..scale.mesh import CONFIGURATIONS, placed, replicated
 from .extent import FIRST_CAPACITY, MAX_CONFIGURATIONS, Extent, grown, next_extent, places_for
 from .memory_limits import usable_bytes
-from .owners import ALL, SPLIT, enlarged, most_of, owner_of, program, repacked, table_of
+from .owners import (
+    ALL,
+    SPLIT,
+    OwnedSet,
+    enlarged,
+    most_of,
+    owner_of,
+    program,
+    ranks,
+    repacked,
+    table_of,
+)
 from .packing import Packing
 from .search_memory import part_of, unpacked_rows
+from .stored import OwnedStore
 
 
 class OwnedMemory:
-    """The words and tables of all devices, and their packing.
+    """The configurations of all devices, and the packing of their words.
 
+    - `own`: of each device.
     - `nums`: how many configurations each device has, in the first rows of its store.
     """
 
@@ -35,17 +48,40 @@ class OwnedMemory:
         """With some configurations, which have these owners, and room for a window."""
         self.mesh = mesh
         self.devices = mesh.shape[CONFIGURATIONS]
-        # Targets are numbers of 32 bits for row and owner.
+        # Targets are numbers of 32 bits.
         self.most = min(MAX_CONFIGURATIONS, 2**32 // self.devices if edges else MAX_CONFIGURATIONS)
+        # Of numbers, and of bits of those of all devices.
+        self._beside = (4 if edges else 0) + -(-self.devices // 8)
         self._take_packing(packing)
         self.nums = np.bincount(owners, minlength=self.devices).astype(np.int32)
         wanted = int(self.nums.max()) + window
-        first, row = max(FIRST_CAPACITY // self.devices, 1), 4 * packing.num_words
+        first, row = max(FIRST_CAPACITY // self.devices, 1), 4 * packing.num_words + self._beside
         capacity = grown(first, wanted, row, devices=self.devices)
-        store: Any = np.zeros((self.devices * capacity, packing.num_words), np.uint32)
-        store[owners.astype(np.int64) * capacity + rows_of(owners, self.devices)] = words
-        self.store: UInt32[Array, "all_rows words"] = placed(store, NamedSharding(mesh, SPLIT))
+        at = owners.astype(np.int64) * capacity + rows_of(owners, self.devices)
+        store = np.zeros((self.devices * capacity, packing.num_words), np.uint32)
+        store[at] = words
+        numbers = None
+        if edges:
+            numbers = np.zeros(self.devices * capacity, np.uint32)
+            numbers[at] = np.arange(len(owners))
+        no_table = np.zeros(self.devices, np.int32)
+        own = OwnedSet(store, no_table, self._bits(owners, capacity), numbers)  # pyright: ignore
+        split = NamedSharding(mesh, SPLIT)
+        self.own: OwnedSet = placed(own, jax.tree.map(lambda _: split, own))
         self._fill_table(places_for(wanted, devices=self.devices))
+
+    def _bits(
+        self, owners: Int[np.ndarray, " configurations"], capacity: int
+    ) -> UInt32[np.ndarray, " words"]:
+        """Those of `OwnedSet`, of all devices."""
+        bits = np.zeros((self.devices, 4 * self._words_of_bits(capacity)), np.uint8)
+        for device, own in enumerate(bits):
+            found = np.packbits(owners == device, bitorder="little")
+            own[: len(found)] = found
+        return bits.view("<u4").ravel()
+
+    def _words_of_bits(self, capacity: int) -> int:
+        return -(-self.devices * capacity // 32)
 
     def _take_packing(self, packing: Packing) -> None:
         self.packing = packing
@@ -54,27 +90,39 @@ class OwnedMemory:
     @property
     def capacity(self) -> int:
         """Of each device."""
-        return self.store.shape[0] // self.devices
+        return self.own.store.shape[0] // self.devices
 
     @property
     def num_places(self) -> int:
-        return self.table.shape[0] // self.devices
+        return self.own.table.shape[0] // self.devices
 
     def reserve(self, more: int) -> bool:
         """Make room for that many more on each device; whether there is memory."""
         wanted = int(self.nums.max()) + more
         if wanted > self.most:
             return False
-        now = Extent(self.capacity, 4 * self.packing.num_words, self.num_places)
+        row = 4 * self.packing.num_words + self._beside
+        now = Extent(self.capacity, row, self.num_places)
         extent = next_extent(now, wanted, self._free, most=self.most, devices=self.devices)
         if extent is None:
             return False
         if extent.capacity > self.capacity:
-            grow = program(enlarged, self.mesh, (SPLIT,), SPLIT, capacity=extent.capacity)
-            self.store = grow(self.store)
+            self._enlarge(extent.capacity)
         if extent.places > self.num_places:
             self._fill_table(extent.places)
         return True
+
+    def _enlarge(self, capacity: int) -> None:
+        """Room for that many on each device. If one of these fails, there is room in the others."""
+
+        def larger(rows: Any, num: int) -> Any:
+            return program(enlarged, self.mesh, (SPLIT,), SPLIT, capacity=num)(rows)
+
+        own = self.own
+        self.own = own._replace(bits=larger(own.bits, self._words_of_bits(capacity)))
+        if own.numbers is not None:
+            self.own = self.own._replace(numbers=larger(own.numbers, capacity))
+        self.own = self.own._replace(store=larger(own.store, capacity))
 
     def rebuild_table(self) -> None:
         """Tables with all configurations and no others."""
@@ -83,10 +131,11 @@ class OwnedMemory:
     def _fill_table(self, places: int) -> None:
         """Tables of that size with all configurations."""
         # The old ones go before the new ones come.
-        self.table = placed(jnp.zeros(self.devices, jnp.int32), NamedSharding(self.mesh, SPLIT))
+        empty = placed(jnp.zeros(self.devices, jnp.int32), NamedSharding(self.mesh, SPLIT))
+        self.own = self.own._replace(table=empty)
         part = part_of(self.capacity)
         made = program(table_of, self.mesh, (SPLIT, ALL), SPLIT, places=places, part=part)
-        self.table = made(self.store, self.nums)
+        self.own = self.own._replace(table=made(self.own.store, self.nums))
 
     def repack(self, packing: Packing) -> bool:
         """Store the configurations in other words; whether there is memory."""
@@ -97,15 +146,21 @@ class OwnedMemory:
         made = program(repacked, self.mesh, (SPLIT, ALL, ALL, ALL), SPLIT, part=part)
         old = self.packing_everywhere
         self._take_packing(packing)
-        self.store = made(self.store, self.nums, old, self.packing_everywhere)
+        store = made(self.own.store, self.nums, old, self.packing_everywhere)
+        self.own = self.own._replace(store=store)
         self.rebuild_table()
         return True
+
+    def stored(self) -> OwnedStore:
+        """The words by number."""
+        before = program(ranks, self.mesh, (SPLIT,), SPLIT)(self.own.bits)
+        return OwnedStore(self.own.store, self.own.bits, before, self.mesh)
 
     def most_fields(self) -> UInt32[np.ndarray, " fields"]:
         """The largest value of every field, of all configurations."""
         part = part_of(self.capacity)
         made = program(most_of, self.mesh, (SPLIT, ALL, ALL), ALL, part=part)
-        return np.asarray(made(self.store, self.nums, self.packing_everywhere))
+        return np.asarray(made(self.own.store, self.nums, self.packing_everywhere))
 
     def _free(self) -> int | None:
         """The bytes that every device has left, if that is known of all."""

@@ -6,6 +6,7 @@ of all choices, by which equal ones are told first and later, and from which num
 do not depend on the devices.
 """
 
+import math
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -15,15 +16,17 @@ import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
-from jaxtyping import Array, Bool, Int, UInt, UInt8, UInt32
+from jaxtyping import Array, Bool, Int, Shaped, UInt, UInt8, UInt32
 
 from snpjax_formats.mixing import mixed
 
+from .._tiered import estimated_sum
 from .._xla import shard_map
 from ..machine import Enumerable
 from ..scale.mesh import CONFIGURATIONS
 from .packing import Packing
 from .search import (
+    MAX_CHOICES,
     NO_ONE,
     FrontierBlock,
     Part,
@@ -61,10 +64,45 @@ class Sizes(NamedTuple):
     def of(cls, chunk: int, devices: int) -> "Sizes":
         """For about that many successors of all devices together."""
         chunk = 32 * -(-chunk // 32)
-        # Hashes spread them almost evenly; what is left takes another turn or round.
-        made = min(chunk * 9 // (8 * devices) + 4, chunk)
+        # Hashes spread configurations almost evenly; what is left takes another turn or round. Of
+        # successors many may be the same.
+        share = -(-chunk // devices)
+        made = min(share + 6 * math.isqrt(share) + 4, chunk)
         sent = made * 9 // (8 * devices) + 4
         return cls(chunk, made, sent, 2 * made + devices * sent)
+
+
+class BitPlace(NamedTuple):
+    """Where the bit of a number is. Numbers of configurations may exceed 32 bits."""
+
+    word: Any
+    bit: Any
+
+    @classmethod
+    def of(cls, number: Any) -> "BitPlace":
+        """Of a number on the host, or of many."""
+        number = np.asarray(number)
+        return cls((number >> 5).astype(np.int32), (number & 31).astype(np.int32))
+
+    @property
+    def number(self) -> UInt32[Array, ""]:
+        """Modulo 2^32."""
+        return self.word.astype(jnp.uint32) * np.uint32(32) + self.bit.astype(jnp.uint32)
+
+
+class OwnedSet(NamedTuple):
+    """The configurations of a device, in the order of their numbers.
+
+    - `store`: their words; `table`: finds the row of words.
+    - `bits`: one for each number of all devices, set for those here; the first one lowest. Those
+      from the first free number on mean nothing.
+    - `numbers`: those of rows, modulo 2^32, where edges are kept.
+    """
+
+    store: UInt32[Array, "capacity words"]
+    table: Int[Array, " table"]
+    bits: UInt32[Array, " words_of_bits"]
+    numbers: UInt32[Array, " capacity"] | None
 
 
 class OwnedBlock(NamedTuple):
@@ -81,11 +119,17 @@ class OwnedBlock(NamedTuple):
 
 
 class OwnedPart(NamedTuple):
-    """Choices of a block: from `base` to `end` of its line, of its first `cut` configurations."""
+    """Choices of the line of a block, of its first `cut` configurations.
+
+    - `first`: where positions are counted from.
+    - `bases`, `ends`: of each device, between which choices it makes those of the configurations
+      that it has.
+    """
 
     cut: Int[Array, ""]
-    base: Int[Array, ""]
-    end: Int[Array, ""]
+    first: Int[Array, ""]
+    bases: Int[Array, " devices"]
+    ends: Int[Array, " devices"]
 
 
 class OwnedNumbers(NamedTuple):
@@ -97,6 +141,9 @@ class OwnedNumbers(NamedTuple):
     overflows: Any  # whether that is one of counts
     full: Any  # a device had no room for all that it received
     sent: Any  # rounds of `all_to_all`
+
+    def array(self) -> Int[Array, " numbers"]:
+        return jnp.stack([jnp.asarray(x, jnp.int32) for x in self])
 
 
 @lru_cache(maxsize=512)
@@ -111,6 +158,7 @@ def program(
     """What each device does, as one call for all of them."""
     # What differs between devices is not part of the types: machines do not know of meshes.
     split = shard_map(partial(function, **static), mesh=mesh, in_specs=ins, out_specs=outs)
+    split.__name__ = function.__name__  # which logs and profiles show
     return jax.jit(split, donate_argnums=donated)
 
 
@@ -125,35 +173,85 @@ def _own(numbers: Int[Array, " devices"]) -> Int[Array, ""]:
     return numbers[lax.axis_index(CONFIGURATIONS)]
 
 
+class OwnedChoices(NamedTuple):
+    """The choices of the configurations of a block, on all devices.
+
+    - `counts`: of each, and zeros.
+    - `numbers`: how many configurations are in the block, how many before the first that has too
+      many choices, whether those of one device may have more than `MAX_CHOICES`, and of each device
+      the configurations in the block and their choices.
+    """
+
+    counts: Int[Array, " chunk"]
+    numbers: Int[Array, " three_and_two_of_each_device"]
+
+
 def frontier(
     machine: Enumerable,
     choosers: Int[Array, " choosers"],
     packing: Packing,
-    store: UInt32[Array, "capacity words"],
+    own: OwnedSet,
     first_rows: Int[Array, " devices"],
-    owners: UInt[Array, " block"],
+    low: BitPlace,
+    num: Int[Array, ""],
     *,
-    made: int,
-) -> tuple[OwnedBlock, Int[Array, " block"], Bool[Array, " block"], Int[Array, " devices_and_one"]]:
-    """The choices of the configurations of a block, `made` of one owner at most: on the owners, and
-    on all how many each has, which have too many, how many each device has, and how many
-    configurations have too many."""
-    block = len(owners)
-    is_own = owners.astype(jnp.int32) == lax.axis_index(CONFIGURATIONS)
-    (at,) = jnp.nonzero(is_own, size=made, fill_value=block)
-    at = at.astype(jnp.int32)
-    words = store.at[_own(first_rows) + jnp.arange(made)].get(mode="clip").T
-    num = jnp.sum(is_own, dtype=jnp.int32)
-    counts, is_too_much = choices_of(machine, choosers, packing, words, num)
-    found = jnp.stack([counts, is_too_much.astype(jnp.int32)])
-    line = jnp.zeros((2, block), jnp.int32).at[:, at].set(found, mode="drop")
-    line, is_too_much = lax.psum(line, CONFIGURATIONS)
+    sizes: Sizes,
+) -> tuple[OwnedBlock, OwnedChoices]:
+    """The choices of `num` configurations from `low` on, or of as many before as no device has more
+    than `made` of."""
+    chunk, made = sizes.chunk, sizes.made
+    (at,) = jnp.nonzero(_are_set(own.bits, low, chunk), size=made + 1, fill_value=chunk)
+    end = lax.pmin(jnp.minimum(at[made].astype(jnp.int32), num), CONFIGURATIONS)
+    is_in = at[:made] < end
+    at = jnp.where(is_in, at[:made].astype(jnp.int32), chunk)
+    rows = _own(first_rows) + jnp.arange(made, dtype=jnp.int32)
+    # Or XLA would gather them again for every field.
+    words = lax.optimization_barrier(own.store.at[rows].get(mode="clip").T)
+    num_own = jnp.sum(is_in, dtype=jnp.int32)
+    counts, is_too_much = choices_of(machine, choosers, packing, words, num_own)
+    line = jnp.zeros(chunk, jnp.int32).at[at].set(counts, mode="drop")
+    line = lax.psum(line, CONFIGURATIONS)
     # It wraps only after configurations that are cut off.
     starts = (jnp.cumsum(line) - line).at[at].get(mode="clip")
-    own = jnp.sum(counts, dtype=jnp.int32)[None]
-    sums = lax.all_gather(own, CONFIGURATIONS, tiled=True)
-    sums = jnp.concatenate([sums, jnp.sum(is_too_much, dtype=jnp.int32)[None]])
-    return OwnedBlock(words, at, counts, starts), line, is_too_much > 0, sums
+    usable = lax.pmin(jnp.min(jnp.where(is_too_much, at, end)), CONFIGURATIONS)
+    sums = jnp.stack([num_own, jnp.sum(counts, dtype=jnp.int32)])
+    sums = lax.all_gather(sums, CONFIGURATIONS, axis=1).reshape(-1)
+    is_much = estimated_sum(counts) > 1.0001 * MAX_CHOICES
+    is_much = lax.pmax(is_much.astype(jnp.int32), CONFIGURATIONS)
+    numbers = jnp.concatenate([jnp.stack([end, usable, is_much]), sums])
+    return OwnedBlock(words, at, counts, starts), OwnedChoices(line, numbers)
+
+
+def spread(block: OwnedBlock, counts: Int[Array, " chunk"]) -> OwnedBlock:
+    """Of a block of no more than `made` configurations all, with these counts, on every device."""
+    made = len(block.at)
+    words = jnp.zeros_like(block.words).at[:, block.at].set(block.words, mode="drop")
+    words, counts = lax.psum(words, CONFIGURATIONS), counts[:made]
+    return OwnedBlock(words, jnp.arange(made, dtype=jnp.int32), counts, jnp.cumsum(counts) - counts)
+
+
+def _are_set(bits: UInt32[Array, " words"], low: BitPlace, num: int) -> Bool[Array, " num"]:
+    """Which of the bits of `num` numbers are set, a multiple of 32."""
+    at = low.word + jnp.arange(num // 32 + 1, dtype=jnp.int32)
+    words = bits.at[at].get(mode="fill", fill_value=0)
+    each = words[:, None] >> jnp.arange(32, dtype=jnp.uint32)[None] & 1
+    return lax.dynamic_slice_in_dim(each.reshape(-1), low.bit, num) > 0
+
+
+def _with_bits(
+    bits: UInt32[Array, " words"], first: BitPlace, are_set: Bool[Array, " num"]
+) -> UInt32[Array, " words"]:
+    """With these bits from `first` on, a multiple of 32, and none after them nearby."""
+    each = jnp.zeros(len(are_set) + 32, bool)
+    each = lax.dynamic_update_slice_in_dim(each, are_set, first.bit, 0).reshape(-1, 32)
+    words = jnp.sum(each.astype(jnp.uint32) << jnp.arange(32, dtype=jnp.uint32)[None], axis=1)
+    before = bits[first.word] & _below(first.bit)
+    return lax.dynamic_update_slice_in_dim(bits, words.at[0].add(before), first.word, 0)
+
+
+def _below(bit: Int[Array, "*some"]) -> UInt32[Array, "*some"]:
+    """Words in which the bits below that one are set."""
+    return (np.uint32(1) << bit.astype(jnp.uint32)) - np.uint32(1)
 
 
 class _Line(NamedTuple):
@@ -166,7 +264,8 @@ class _Line(NamedTuple):
 
     def part(self, turn: Int[Array, ""], made: int) -> Part:
         base = jnp.minimum(self.base + turn * made, self.end)
-        return Part(jnp.zeros_like(base), base, jnp.minimum(base + made, self.end))
+        # This 0 is no constant for XLA, which would leave out conditions on it.
+        return Part(jnp.minimum(self.base, 0), base, jnp.minimum(base + made, self.end))
 
     def turns(self, made: int) -> Int[Array, ""]:
         """After which every device has made all of the chunk."""
@@ -183,8 +282,8 @@ def _line(block: OwnedBlock, packing: Packing, part: OwnedPart) -> _Line:
         return jnp.sum(jnp.clip(position - starts, 0, counts), dtype=jnp.int32)
 
     own = FrontierBlock(block.words, packing, ends, counts, ends[-1])
-    shift = starts - (ends - counts) - part.base
-    return _Line(own, before(part.base), before(part.end), shift)
+    shift = starts - (ends - counts) - part.first
+    return _Line(own, before(_own(part.bases)), before(_own(part.ends)), shift)
 
 
 class Pending(NamedTuple):
@@ -208,11 +307,13 @@ class Outgoing(NamedTuple):
     """Successors on the device that made them, and their positions in the last column.
 
     - `order`: by owner; `bounds`: where each owner begins in it, and the end.
+    - `numbers`: `OwnedNumbers` of these.
     """
 
     rows: UInt32[Array, "made words_and_one"]
     order: Int[Array, " made"]
     bounds: Int[Array, " devices_and_one"]
+    numbers: Int[Array, " numbers"]
 
 
 def begin_chunk(nums: Int[Array, " devices"], *, sizes: Sizes, edges: bool) -> Pending:
@@ -222,7 +323,7 @@ def begin_chunk(nums: Int[Array, " devices"], *, sizes: Sizes, edges: bool) -> P
         jnp.full(sizes.window, NO_ONE),
         jnp.zeros(sizes.window, jnp.int32),
         jnp.full(sizes.chunk, -1, jnp.int32) if edges else None,
-        jnp.asarray(OwnedNumbers(fits=1, failed=int(NO_ONE), overflows=0, full=0, sent=0)),
+        OwnedNumbers(1, NO_ONE, 0, 0, 0).array(),
     )
 
 
@@ -233,10 +334,9 @@ def make(
     block: OwnedBlock,
     part: OwnedPart,
     turn: Int[Array, ""],
-    numbers: Int[Array, " numbers"],
     *,
     sizes: Sizes,
-) -> tuple[Outgoing, Int[Array, " numbers"]]:
+) -> Outgoing:
     """Make successors by some choices of a block; those of this turn."""
     devices, line = lax.axis_size(CONFIGURATIONS), _line(block, packing, part)
     own = line.part(turn, sizes.made)
@@ -244,31 +344,26 @@ def make(
     successors, fields = successors_and_fields(*given)
     number = jnp.arange(sizes.made, dtype=jnp.int32)
     positions = own.base + number + line.shift[successors.parents]
-    now = OwnedNumbers(*numbers)
-    is_first = successors.has_failed & (now.failed == NO_ONE)
     at_failure = positions.at[successors.num_good].get(mode="clip")
-    now = now._replace(
-        fits=now.fits & successors.fits.astype(jnp.int32),
-        failed=jnp.where(is_first, at_failure, now.failed),
-        overflows=jnp.where(is_first, successors.overflows.astype(jnp.int32), now.overflows),
-    )
+    failed = jnp.where(successors.has_failed, at_failure, NO_ONE)
+    numbers = OwnedNumbers(successors.fits, failed, successors.overflows, 0, 0)
     owners = jnp.where(number < successors.num_good, owner_of(fields, devices), devices)
     order = jnp.argsort(owners).astype(jnp.int32)
-    bounds = jnp.searchsorted(owners[order], jnp.arange(devices + 1)).astype(jnp.int32)
+    each = jnp.arange(devices + 1, dtype=jnp.int32)
+    bounds = jnp.sum(owners[None] < each[:, None], axis=1, dtype=jnp.int32)
     column = lax.bitcast_convert_type(positions, jnp.uint32)[:, None]
     rows = jnp.concatenate([successors.words, column], axis=1)
-    return Outgoing(rows, order, bounds), jnp.stack([jnp.asarray(x, jnp.int32) for x in now])
+    return Outgoing(rows, order, bounds, numbers.array())
 
 
 def exchange(
-    store: UInt32[Array, "capacity words"],
-    table: Int[Array, " table"],
+    own: OwnedSet,
     pending: Pending,
     nums: Int[Array, " devices"],
     out: Outgoing,
     *,
     sizes: Sizes,
-) -> tuple[UInt32[Array, "capacity words"], Int[Array, " table"], Pending]:
+) -> tuple[OwnedSet, Pending]:
     """Send successors to their owners, which put them into their sets."""
     first, bounds = _own(nums), out.bounds
     rounds = lax.pmax(-jnp.min((bounds[:-1] - bounds[1:]) // sizes.sent), CONFIGURATIONS)
@@ -282,10 +377,17 @@ def exchange(
         here = lax.all_to_all(there, CONFIGURATIONS, 0, 0, tiled=True)
         return _receive(*carry, here.reshape(-1, here.shape[-1]), first)
 
-    store, table, pending = lax.fori_loop(0, rounds, more, (store, table, pending))
-    numbers = OwnedNumbers(*pending.numbers)
-    numbers = numbers._replace(sent=numbers.sent + rounds)
-    return store, table, pending._replace(numbers=jnp.stack(list(numbers)))
+    store, table, pending = lax.fori_loop(0, rounds, more, (own.store, own.table, pending))
+    now, its = OwnedNumbers(*pending.numbers), OwnedNumbers(*out.numbers)
+    is_first = now.failed == NO_ONE
+    numbers = OwnedNumbers(
+        fits=now.fits & its.fits,
+        failed=jnp.where(is_first, its.failed, now.failed),
+        overflows=jnp.where(is_first, its.overflows, now.overflows),
+        full=now.full,
+        sent=now.sent + rounds,
+    )
+    return own._replace(store=store, table=table), pending._replace(numbers=numbers.array())
 
 
 def _receive(
@@ -315,70 +417,79 @@ def _receive(
         pending.positions.at[at].min(positions, mode="drop"),
         pending.places.at[at_new].set(added.places, mode="drop"),
         reached,
-        jnp.stack(list(numbers._replace(full=full.astype(jnp.int32)))),
+        numbers._replace(full=full).array(),
     )
     return added.store, added.table, pending
 
 
+class Brought(NamedTuple):
+    """What a chunk brought, on all devices.
+
+    - `is_new`: a bit for each position whose successor is new, the first one highest.
+    - `targets`: by position, the number of the target of each edge, modulo 2^32.
+    - `nums`: how many configurations each device has.
+    - `numbers`: `OwnedNumbers` of all.
+    """
+
+    is_new: UInt8[Array, " bytes"]
+    targets: UInt32[Array, " chunk"] | None
+    nums: Int[Array, " devices"]
+    numbers: Int[Array, " numbers"]
+
+
 def end_chunk(
-    store: UInt32[Array, "capacity words"],
-    table: Int[Array, " table"],
+    own: OwnedSet,
     pending: Pending,
     nums: Int[Array, " devices"],
+    total: BitPlace,
     *,
     chunk: int,
-) -> tuple[
-    UInt32[Array, "capacity words"],
-    Int[Array, " table"],
-    UInt8[Array, "planes bytes"],
-    UInt32[Array, " chunk"] | None,
-    Int[Array, " devices"],
-    Int[Array, " numbers"],
-]:
-    """After a chunk.
-
-    **Returns:** the stores and tables, in which rows past the numbers before are in the order of
-    positions; a bit for each position whose successor is new, and one for each bit of its owner;
-    by position, the target of each edge, `row * devices + owner`; how many configurations each
-    device has; and `OwnedNumbers` of all.
-    """
-    devices, first = lax.axis_size(CONFIGURATIONS), _own(nums)
-    window, me = len(pending.positions), lax.axis_index(CONFIGURATIONS)
+) -> tuple[OwnedSet, Brought]:
+    """Number what is new, from `total` on, and have it in this order."""
+    first, window = _own(nums), len(pending.positions)
     is_new = pending.positions < NO_ONE
     at = jnp.where(is_new, pending.positions, chunk)
     is_first = jnp.zeros(chunk, bool).at[at].set(True, mode="drop")
-    bits = jnp.arange(max(devices - 1, 1).bit_length(), dtype=jnp.int32)
-    planes = jnp.concatenate([is_first[None], is_first[None] & ((me >> bits & 1) > 0)[:, None]])
-    words = jnp.packbits(planes, axis=1).reshape(len(planes), -1, 4)
-    # Every bit is set by one device at most.
-    words = lax.psum(lax.bitcast_convert_type(words, jnp.uint32), CONFIGURATIONS)
-    planes = lax.bitcast_convert_type(words, jnp.uint8).reshape(len(planes), -1)
-
     rank = jnp.cumsum(is_first, dtype=jnp.int32) - 1
-    own = rank.at[at].get(mode="clip")
-    to = jnp.where(is_new, own, window)
-    found = lax.dynamic_slice_in_dim(store, first, window)
-    ordered = jnp.zeros_like(found).at[to].set(found, mode="drop")
-    store = lax.dynamic_update_slice_in_dim(store, ordered, first, 0)
-    place = jnp.where(is_new, pending.places, len(table))
-    table = table.at[place].set(first + own, mode="drop")
+    # Every bit is set by one device at most.
+    words = lax.bitcast_convert_type(jnp.packbits(is_first).reshape(-1, 4), jnp.uint32)
+    words = lax.psum(words, CONFIGURATIONS)
+    all_new = lax.bitcast_convert_type(words, jnp.uint8).reshape(-1)
+    among_all = jnp.cumsum(jnp.unpackbits(all_new), dtype=jnp.int32) - 1
 
-    codes = None
-    if pending.reached is not None:
+    row = rank.at[at].get(mode="clip")
+    to = jnp.where(is_new, row, window)
+    found = lax.dynamic_slice_in_dim(own.store, first, window)
+    ordered = jnp.zeros_like(found).at[to].set(found, mode="drop")
+    store = lax.dynamic_update_slice_in_dim(own.store, ordered, first, 0)
+    place = jnp.where(is_new, pending.places, len(own.table))
+    table = own.table.at[place].set(first + row, mode="drop")
+    number = among_all.at[at].get(mode="clip")
+    are_own = jnp.zeros(chunk, bool).at[jnp.where(is_new, number, chunk)].set(True, mode="drop")
+    bits = _with_bits(own.bits, total, are_own)
+
+    targets, numbers = None, own.numbers
+    if pending.reached is not None and numbers is not None:
+        new = total.number + number.astype(jnp.uint32)
         rows = pending.reached
-        is_late = rows >= first
-        rows = jnp.where(is_late, first + own.at[rows - first].get(mode="clip"), rows)
-        codes = rows.astype(jnp.uint32) * np.uint32(devices) + me.astype(jnp.uint32)
-        codes = lax.psum(jnp.where(pending.reached >= 0, codes, np.uint32(0)), CONFIGURATIONS)
+        found = jnp.where(
+            rows < first,
+            numbers.at[rows].get(mode="clip"),
+            new.at[rows - first].get(mode="clip"),
+        )
+        targets = lax.psum(jnp.where(rows >= 0, found, np.uint32(0)), CONFIGURATIONS)
+        ordered = jnp.zeros_like(new).at[to].set(new, mode="drop")
+        numbers = lax.dynamic_update_slice_in_dim(numbers, ordered, first, 0)
     mine = OwnedNumbers(*pending.numbers)
     failed = lax.pmin(mine.failed, CONFIGURATIONS)
     flags = jnp.stack(
         [1 - mine.fits, jnp.where(mine.failed == failed, mine.overflows, 0), mine.full]
     )
     misfits, overflows, full = lax.pmax(flags, CONFIGURATIONS)
-    numbers = OwnedNumbers(1 - misfits, failed, overflows, full, mine.sent)
+    told = OwnedNumbers(1 - misfits, failed, overflows, full, mine.sent)
     nums = lax.all_gather(pending.num, CONFIGURATIONS, tiled=True)
-    return store, table, planes, codes, nums, jnp.stack(list(numbers))
+    brought = Brought(all_new, targets, nums, told.array())
+    return OwnedSet(store, table, bits, numbers), brought
 
 
 def largest(
@@ -405,9 +516,9 @@ def largest(
 
 
 def enlarged(
-    store: UInt32[Array, "capacity words"], *, capacity: int
-) -> UInt32[Array, "larger words"]:
-    return jnp.pad(store, ((0, capacity - store.shape[0]), (0, 0)))
+    rows: Shaped[Array, "capacity *row"], *, capacity: int
+) -> Shaped[Array, "larger *row"]:
+    return jnp.pad(rows, [(0, capacity - len(rows)), *[(0, 0)] * (rows.ndim - 1)])
 
 
 def table_of(
@@ -468,12 +579,22 @@ def most_of(
     return lax.pmax(lax.fori_loop(0, -(-num // part), more, most), CONFIGURATIONS)
 
 
+def ranks(bits: UInt32[Array, " words"]) -> Int[Array, " words"]:
+    """How many bits are set before each word: the row of the first configuration of it."""
+    counts = lax.population_count(bits).astype(jnp.int32)
+    return jnp.cumsum(counts) - counts
+
+
 def gathered(
     store: UInt32[Array, "capacity words"],
-    owners: Int[Array, " block"],
-    rows: Int[Array, " block"],
+    bits: UInt32[Array, " words_of_bits"],
+    before: Int[Array, " words_of_bits"],
+    numbers: BitPlace,
 ) -> UInt32[Array, "words block"]:
     """The words of some configurations, on all devices."""
-    is_own = owners == lax.axis_index(CONFIGURATIONS)
+    word = bits[numbers.word]
+    is_own = word >> numbers.bit.astype(jnp.uint32) & 1 > 0
+    lower = lax.population_count(word & _below(numbers.bit))
+    rows = before[numbers.word] + lower.astype(jnp.int32)
     words = store.at[jnp.where(is_own, rows, 0)].get(mode="clip").T
     return lax.psum(jnp.where(is_own, words, np.uint32(0)), CONFIGURATIONS)

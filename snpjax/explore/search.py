@@ -166,6 +166,7 @@ def successors_and_fields(
     """`successors`, and the fields that were packed."""
     fields, parents, num_good, *failure = _made(machine, choosers, block, part, chunk)
     words, fits = materialize(part.low >= 0, lambda: packing.pack(fields))
+    words = lax.optimization_barrier(words)
     fits = jnp.all(fits | (jnp.arange(chunk) >= num_good))
     return Made(words.T, parents, num_good, fits, *failure), fields
 
@@ -219,14 +220,16 @@ def _made(
 
     # Gathered once, not again for every field.
     words = materialize(part.low >= 0, lambda: _columns(block.words, parent))
-    state = state_in(machine, block.packing, words)
+    state = state_in(machine, block.packing, lax.optimization_barrier(words))
     state, _ = machine.step(state, NumberedChoice(choice, choosers))
     state = lax.optimization_barrier(state)  # or XLA on GPUs would repeat the step for many users
     status = machine.status(state)
     num_good = jnp.minimum(jnp.min(jnp.where(status != RESULTS.halted, own, chunk)), num)
     has_failed = num_good < num
     overflows = has_failed & (status == RESULTS.spike_overflow).at[num_good].get(mode="clip")
-    return machine.encode(state), parent + part.low, num_good, has_failed, overflows
+    # The same of the fields.
+    fields = lax.optimization_barrier(machine.encode(state))
+    return fields, parent + part.low, num_good, has_failed, overflows
 
 
 def _columns(

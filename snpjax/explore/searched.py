@@ -18,6 +18,7 @@ from ..machine import (
     StepsT,
     follows,
 )
+from .graph import Stop
 from .packing import Packing
 
 
@@ -70,6 +71,12 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
         self._tight_from = _TIGHT_FROM
         self._was_tightened = False
         self.lower(None)
+
+    def stop_of_failure(self, *, overflows: bool) -> Stop:
+        """Why a search ends with a step that fails."""
+        if overflows:
+            return Stop.OVERFLOW
+        return Stop.CONFLICT if self.encoding.may_conflict else Stop.CAPACITY
 
     def lower(self, at_least: np.dtype | None) -> None:
         self.at_least = at_least

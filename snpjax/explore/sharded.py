@@ -6,19 +6,23 @@ from typing import Generic, NamedTuple
 import jax
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import Array, Int, UInt8, UInt32
+from jaxtyping import Int, UInt32
 
 from ..machine import ConfigurationsT, StepsT
 from ..scale.mesh import CONFIGURATIONS, replicated
 from .failures import Lost, is_out_of_memory
 from .graph import Graph, Stop, Traffic
 from .memory_limits import Budget, MemoryLimits
-from .owned_memory import OwnedMemory, owners_of, rows_of
+from .owned_memory import OwnedMemory, owners_of
 from .owners import (
     ALL,
     SPLIT,
     SPLIT_LAST,
+    BitPlace,
+    Brought,
+    Outgoing,
     OwnedBlock,
+    OwnedChoices,
     OwnedNumbers,
     OwnedPart,
     Sizes,
@@ -29,7 +33,9 @@ from .owners import (
     largest,
     make,
     program,
+    spread,
 )
+from .packing import Packing
 from .record import SearchRecord
 from .saved_search import SavedSearch
 from .search import MAX_CHOICES, NO_ONE
@@ -37,49 +43,94 @@ from .search_limits import SearchLimits
 from .search_memory import part_of
 from .searched import SearchedModel, fitting
 from .space import first_packing, packed
-from .stored import OwnedStore
 
 
 _BLOCK = OwnedBlock(SPLIT_LAST, SPLIT, SPLIT, SPLIT)  # pyright: ignore[reportArgumentType]
+
+
+class _Asked(NamedTuple):
+    """Configurations from `low` on whose choices the devices may still count.
+
+    - `rows`: of each device, the first one of these.
+    - `packing`: of the words.
+    """
+
+    low: int
+    rows: Int[np.ndarray, " devices"]
+    sizes: Sizes
+    packing: Packing
+    owned: OwnedBlock
+    choices: OwnedChoices
 
 
 class _Block(NamedTuple):
     """Neighbouring configurations whose successors are to be made.
 
     - `counts`: the choices of each; `num_choices`: of all.
-    - `of_devices`: the choices of those of each device; `None` for a block that was cut.
+    - `num_of_devices`, `choices_of_devices`: their configurations, and the choices of those.
+    - `is_spread`: every device has all of them, and makes its share of their successors.
+    - `is_last`: the configuration after them has too many choices.
     """
 
     low: int
+    rows: Int[np.ndarray, " devices"]
+    sizes: Sizes
+    packing: Packing
     owned: OwnedBlock
     counts: Int[np.ndarray, " block"]
     num_choices: int
-    of_devices: Int[np.ndarray, " devices"] | None
+    num_of_devices: Int[np.ndarray, " devices"]
+    choices_of_devices: Int[np.ndarray, " devices"]
+    is_spread: bool
+    is_last: bool = False
 
     @property
-    def ends(self) -> Int[np.ndarray, " block"]:
-        """The choices of all up to each."""
-        return np.cumsum(self.counts, dtype=np.int64)
+    def high(self) -> int:
+        return self.low + len(self.counts)
+
+    @property
+    def rows_after(self) -> Int[np.ndarray, " devices"]:
+        return self.rows + self.num_of_devices
 
     def part(self, base: int, end: int) -> OwnedPart:
         """Choices from `base` to `end`."""
-        numbers = (np.int32(x) for x in (len(self.counts), base, end))
-        return OwnedPart(*numbers)  # pyright: ignore[reportArgumentType]
+        devices = len(self.num_of_devices)
+        bounds = base + (end - base) * np.arange(devices + 1) // devices
+        bases, ends = bounds[:-1], bounds[1:]
+        if not self.is_spread:
+            bases, ends = np.full(devices, base), np.full(devices, end)
+        given = (len(self.counts), base, bases, ends)
+        return OwnedPart(*(np.asarray(x, np.int32) for x in given))  # pyright: ignore
+
+    def turns(self, base: int, end: int, made: int) -> int:
+        """After which every device has made its successors, `made` at a time."""
+        if self.is_spread:
+            return -(-(end - base) // (made * len(self.num_of_devices)))
+        return -(-min(int(self.choices_of_devices.max()), end - base) // made)
 
     def parent(self, position: int) -> int:
         """The configuration whose choice this is."""
-        return self.low + int(np.searchsorted(self.ends, position, side="right"))
+        ends = np.cumsum(self.counts, dtype=np.int64)
+        return self.low + int(np.searchsorted(ends, position, side="right"))
+
+
+class _Made(NamedTuple):
+    """The first successors of each device by the choices of a block from `base` to `end`. They may
+    still be made."""
+
+    block: _Block
+    base: int
+    end: int
+    sizes: Sizes
+    outgoing: Outgoing
 
 
 class _Found(NamedTuple):
-    """What a part of a block, with `num` choices, brings, see `end_chunk`. It may still be made."""
+    """What a part of a block, with `num` choices, brings. It may still be made."""
 
     num: int
     sizes: Sizes
-    planes: UInt8[Array, "planes bytes"]
-    codes: UInt32[Array, " chunk"] | None
-    nums: Int[Array, " devices"]
-    numbers: Int[Array, " numbers"]
+    brought: Brought
 
 
 class ShardedSearch(Generic[ConfigurationsT, StepsT]):
@@ -117,14 +168,14 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self._take_machine()
         self.record = SearchRecord(host, edges=self.edges, most=self.most)
         saved.begin(self.record)
-        self.owners = _Growing(np.dtype(np.uint8 if self.devices < 2**8 else np.uint16))
-        self.numbers = [_Growing(np.dtype(np.int64)) for _ in range(self.devices)]
-        self._number(0, owners)
         self._base = self.record.followed()[1]  # the first choice, if a search goes on
         # Of each device, the first row that is not expanded.
-        self.rows = self._count(owners[: self.record.num_expanded])
+        is_expanded = owners[: self.record.num_expanded]
+        self.rows = np.bincount(is_expanded, minlength=self.devices).astype(np.int32)
         self.bytes_exchanged = self.bytes_combined = 0
         self.found: _Found | None = None  # what is not kept yet
+        self.made: _Made | None = None  # what is made ahead
+        self._is_branching = False  # as a rule, the last configurations had several choices
 
     def _take_machine(self) -> None:
         given = (self.model.machine, self.model.choosers)
@@ -147,14 +198,12 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
 
     def _words(self, low: int, high: int) -> UInt32[np.ndarray, "some words"]:
         """The words of configurations from `low` to `high`, in the order of their numbers."""
-        owners = self.owners.array[:high]
-        rows = rows_of(owners, self.devices)[low:]
-        store = OwnedStore(self.memory.store, owners[low:], rows, self.mesh)
+        store = self.memory.stored()
         found = np.empty((high - low, self.memory.packing.num_words), np.uint32)
         size = part_of()
-        for start in range(0, high - low, size):
-            some = found[start : start + size]
-            numbers = np.minimum(np.arange(start, start + size), high - low - 1)
+        for start in range(low, high, size):
+            some = found[start - low : start - low + size]
+            numbers = np.minimum(np.arange(start, start + size), high - 1)
             some[:] = np.asarray(store.of(numbers)).T[: len(some)]
         return found
 
@@ -162,10 +211,9 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         """End for want of memory with what has been found. **Raises:** `Lost`."""
         try:
             self._keep()
-            jax.block_until_ready(self.memory.store)
+            jax.block_until_ready(self.memory.own)
         except (RuntimeError, MemoryError):
             raise Lost(self.record.num) from None
-        self.memory.nums = self._count(self.owners.array)
         self.record.end(Stop.OUT_OF_MEMORY, self.record.followed()[0])
 
     def _levels(self, max_depth: int | None) -> None:
@@ -187,162 +235,204 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
     def _has_choices(self, low: int, high: int) -> bool:
         """Whether some configurations have choices; where they have none they are expanded."""
         while low < high:
-            block, is_too_much = self._block(low, high, self._sizes(high - low))
-            if is_too_much or block.num_choices:
+            block = self._block(self._ask(low, high, self.rows))
+            if block.is_last or block.num_choices:
                 return True
             low = self._expanded(block)
         return False
 
     def _expand(self, low: int, high: int) -> None:
         """Expand the configurations of a level."""
-        while low < high:
-            sizes = self._sizes(high - low)
-            block, is_too_much = self._block(low, high, sizes)
-            self._expand_block(block, sizes)
+        block: _Block | None = self._block(self._ask(low, high, self.rows))
+        while block is not None:
+            asked = None
+            if block.high < high and not block.is_last:
+                asked = self._ask(block.high, high, block.rows_after)
+            following = self._expand_block(block, asked, high)
             if self.record.stop is not Stop.COMPLETE:
                 return
-            low = self._expanded(block)
-            if is_too_much:
-                return self.record.end(Stop.TOO_MANY_CHOICES, low)
+            self._expanded(block)
+            if block.is_last:
+                return self.record.end(Stop.TOO_MANY_CHOICES, block.high)
+            block = following
 
-    def _expand_block(self, block: _Block, sizes: Sizes) -> None:
-        """Expand the configurations of a block, which was made with these sizes."""
+    def _expand_block(self, block: _Block, asked: _Asked | None, high: int) -> _Block | None:
+        """Expand the configurations of a block.
+
+        **Returns:** the block after it, of what was asked, if anything. Its first successors are
+        made before it is known what came of the last ones of this block.
+        """
         base, total, most = self._base, block.num_choices, MAX_CHOICES
         self._base = 0
-        failure, own = None, sizes
+        failure, following = None, None
         while base < total:
-            sizes = self._sizes(total - base, at_least=own.chunk)
+            sizes = self._sizes(total - base, at_least=block.sizes.chunk)
             if self.model.is_to_be_tightened(int(self.memory.nums.sum()), sizes.chunk):
                 self._tighten(sizes)
-                block = self._packed_again(block, own)
+            block = self._packed_now(block)
             if not self.memory.reserve(sizes.window):
-                return self.record.end(Stop.OUT_OF_MEMORY, block.parent(base))
+                self.record.end(Stop.OUT_OF_MEMORY, block.parent(base))
+                return None
             end = min(base + min(most, sizes.chunk), total)
-            part = block.part(base, end)
-            found = self._put(block, part, sizes)
+            found = self._put(self._made(block, base, end, sizes))
             self._keep()  # what came before, meanwhile
             if self.saved.is_due(self.record, self.memory.packing):
                 self.save(has_ended=False)
+            if end < total:
+                self._make_ahead(block, end, total)
+            elif asked is not None and following is None:
+                following = self._following(asked, high)
+                self._make_ahead(following, 0, following.num_choices)
             numbers = self._numbers_when_made(found)
             if not numbers.fits or (numbers.overflows and self.model.encoding.wider is not None):
-                if not self._widen(block, part, sizes, numbers):
-                    return self.record.end(Stop.OUT_OF_MEMORY, block.parent(base))
-                block = self._packed_again(block, own)
+                if not self._widen(block, block.part(base, end), sizes, numbers):
+                    self.record.end(Stop.OUT_OF_MEMORY, block.parent(base))
+                    return None
             elif numbers.full:
                 most = (end - base) // 2
                 self.memory.rebuild_table()
             elif numbers.failed < NO_ONE:  # so what comes before is put in without it
                 total = base + numbers.failed
-                stop = Stop.OVERFLOW if numbers.overflows else Stop.CAPACITY
+                stop = self.model.stop_of_failure(overflows=bool(numbers.overflows))
                 failure = stop, block.parent(total)
                 self.memory.rebuild_table()
             else:
-                self.memory.nums = np.asarray(found.nums)
+                self.memory.nums = np.asarray(found.brought.nums)
                 self.found = found
                 if int(self.memory.nums.sum()) > self.most:
                     left_out = self._keep()
                     assert left_out is not None
                     parent = block.parent(base + left_out)
-                    return self.record.end(Stop.MAX_CONFIGURATIONS, parent)
+                    self.record.end(Stop.MAX_CONFIGURATIONS, parent)
+                    return None
                 base, most = end, MAX_CHOICES
         if failure is not None:
             self.record.end(*failure)
+            return None
+        if asked is not None and following is None:
+            following = self._following(asked, high)
+        return None if following is None else self._packed_now(following)
 
     def _sizes(self, wanted: int, at_least: int = 1) -> Sizes:
-        num, at_least = int(self.memory.nums.sum()), min(at_least, self.model.sizes[-1])
-        return Sizes.of(self.model.size(num, wanted, at_least), self.devices)
+        largest = self.model.sizes[-1]
+        chunk = self.model.size(int(self.memory.nums.sum()), wanted, min(at_least, largest))
+        # A device alone would make that many at once, so there is memory for it.
+        return Sizes.of(chunk * self.devices if chunk == largest else chunk, self.devices)
 
-    def _packed_again(self, block: _Block, sizes: Sizes) -> _Block:
-        """A block after its words were packed in another way."""
-        owners = self.owners.array[block.low : block.low + len(block.counts)]
-        return block._replace(owned=self._frontier(owners, sizes)[0])
+    def _packed_now(self, block: _Block) -> _Block:
+        """A block in the words of now."""
+        if block.packing is self.memory.packing:
+            return block
+        found = self._frontier(block.low, len(block.counts), block.rows, block.sizes)
+        owned = self._spread(*found) if block.is_spread else found[0]
+        return block._replace(owned=owned, packing=self.memory.packing)
 
     def _expanded(self, block: _Block) -> int:
         """Go on after a block."""
-        high = block.low + len(block.counts)
-        self.rows += self._count(self.owners.array[block.low : high])
-        self.record.num_expanded = high
-        return high
+        self.rows = block.rows_after
+        self.record.num_expanded = block.high
+        return block.high
 
-    def _count(self, owners: Int[np.ndarray, " some"]) -> Int[np.ndarray, " devices"]:
-        own = (np.count_nonzero(owners == device) for device in range(self.devices))
-        return np.fromiter(own, np.int32, self.devices)
+    def _ask(self, low: int, high: int, rows: Int[np.ndarray, " devices"]) -> _Asked:
+        """Have the choices counted of configurations from `low` on."""
+        sizes = self._sizes(high - low)
+        most = sizes.made if self._is_branching else sizes.chunk
+        found = self._frontier(low, min(high - low, most), rows, sizes)
+        return _Asked(low, rows, sizes, self.memory.packing, *found)
 
-    def _block(self, low: int, high: int, sizes: Sizes) -> tuple[_Block, bool]:
-        """Configurations from `low` on, as many as can be expanded together, and whether the next
-        one has too many choices."""
-        owners = self.owners.array[low : min(high, low + sizes.chunk)]
-        for device in np.flatnonzero(self._count(owners) > sizes.made):
-            own = np.flatnonzero(owners == device)
-            if len(own) > sizes.made:  # one cut before may have been enough
-                owners = owners[: own[sizes.made]]
-        owned, counts, is_too_much, sums = self._frontier(owners, sizes)
-        counts, (*of_devices, num_too_much) = np.asarray(counts)[: len(owners)], np.asarray(sums)
-        usable = int(np.flatnonzero(np.asarray(is_too_much))[0]) if num_too_much else len(owners)
-        total = int(counts[:usable].sum(dtype=np.int64))
-        if total <= MAX_CHOICES and not num_too_much:
-            self.record.counts.append(counts)
-            return _Block(low, owned, counts, total, np.asarray(of_devices)), False
-        ends = np.cumsum(counts[:usable], dtype=np.int64)
-        num = min(usable, max(int(np.searchsorted(ends, MAX_CHOICES, side="right")), 1))
-        self.record.counts.append(counts[:num])
-        total = int(ends[num - 1]) if num else 0
-        return _Block(low, owned, counts[:num], total, None), num_too_much > 0 and num == usable
+    def _following(self, asked: _Asked, high: int) -> _Block:
+        if asked.packing is not self.memory.packing:
+            asked = self._ask(asked.low, high, asked.rows)
+        return self._block(asked)
+
+    def _block(self, asked: _Asked) -> _Block:
+        """As many configurations as can be expanded together."""
+        low, rows, sizes, packing, owned, choices = asked
+        num, usable, is_much, *of_devices = np.asarray(choices.numbers).tolist()
+        own, of_own = np.reshape(np.asarray(of_devices, np.int32), (2, -1))
+        counts = np.asarray(choices.counts)[:num]
+        total, fitting = int(of_own.sum(dtype=np.int64)), usable
+        if is_much or total > MAX_CHOICES or usable < num:
+            ends = np.cumsum(counts[:usable], dtype=np.int64)
+            fitting = min(max(int(np.searchsorted(ends, MAX_CHOICES, side="right")), 1), usable)
+            total = int(ends[fitting - 1]) if fitting else 0
+        is_spread = self.devices > 1 and total > sizes.chunk
+        if is_spread:
+            fitting = min(fitting, sizes.made)
+        if fitting < num:
+            found = self._frontier(low, fitting, rows, sizes)
+            cut = self._block(_Asked(low, rows, sizes, packing, *found))
+            return cut._replace(is_last=fitting == usable)
+        if is_spread:
+            owned = self._spread(owned, choices)
+        self._is_branching = total > num
+        self.record.counts.append(counts)
+        return _Block(low, rows, sizes, packing, owned, counts, total, own, of_own, is_spread)
+
+    def _spread(self, owned: OwnedBlock, choices: OwnedChoices) -> OwnedBlock:
+        """A block with all of its configurations on every device."""
+        self.bytes_combined += owned.words.nbytes
+        return program(spread, self.mesh, (_BLOCK, ALL), _BLOCK)(owned, choices.counts)
 
     def _frontier(
-        self, owners: Int[np.ndarray, " block"], sizes: Sizes
-    ) -> tuple[OwnedBlock, Array, Array, Array]:
-        """The configurations with these owners that follow the expanded ones, see `frontier`."""
-        ins = (ALL, ALL, ALL, SPLIT, ALL, ALL)
-        made = program(frontier, self.mesh, ins, (_BLOCK, ALL, ALL, ALL), made=sizes.made)
-        padded = np.full(sizes.chunk, self.devices, owners.dtype)
-        padded[: len(owners)] = owners
-        given = (self.machine, self.choosers, self.memory.packing_everywhere, self.memory.store)
-        self.bytes_combined += 2 * 4 * len(padded)
-        return made(*given, self.rows, padded)
+        self, low: int, num: int, rows: Int[np.ndarray, " devices"], sizes: Sizes
+    ) -> tuple[OwnedBlock, OwnedChoices]:
+        """The choices of `num` configurations, of which devices have these rows, see `frontier`."""
+        ins = (ALL, ALL, ALL, SPLIT, ALL, ALL, ALL)
+        made = program(frontier, self.mesh, ins, (_BLOCK, ALL), sizes=sizes)
+        given = (self.machine, self.choosers, self.memory.packing_everywhere, self.memory.own)
+        self.bytes_combined += 4 * sizes.chunk
+        owned, choices = made(*given, rows, BitPlace.of(low), np.int32(num))
+        for x in choices:
+            x.copy_to_host_async()
+        return owned, choices
 
-    def _put(self, block: _Block, part: OwnedPart, sizes: Sizes) -> _Found:
-        """Make successors, and put them in if all goes well."""
+    def _make_ahead(self, block: _Block, base: int, total: int) -> None:
+        """Have the first successors of a part made that is probably the next one."""
+        sizes = self._sizes(total - base, at_least=block.sizes.chunk)
+        if base < total and block.packing is self.memory.packing:
+            self.made = self._made(block, base, min(base + sizes.chunk, total), sizes)
+
+    def _made(self, block: _Block, base: int, end: int, sizes: Sizes) -> _Made:
+        made, self.made = self.made, None
+        if made is not None and made.block is block:
+            if (made.base, made.end, made.sizes) == (base, end, sizes):
+                return made
+        return _Made(block, base, end, sizes, self._make(block, base, end, sizes, turn=0))
+
+    def _make(self, block: _Block, base: int, end: int, sizes: Sizes, turn: int) -> Outgoing:
+        ins = (ALL, ALL, ALL, _BLOCK, ALL, ALL)
+        given = (self.machine, self.choosers, self.memory.packing_everywhere, block.owned)
+        making = program(make, self.mesh, ins, SPLIT, sizes=sizes)
+        return making(*given, block.part(base, end), np.int32(turn))
+
+    def _put(self, made: _Made) -> _Found:
+        """Put successors in if all goes well, and make those that are still missing."""
         memory, mesh = self.memory, self.mesh
-        given = (self.machine, self.choosers, memory.packing_everywhere, block.owned, part)
-        pending = program(begin_chunk, mesh, (ALL,), SPLIT, sizes=sizes, edges=self.edges)(
-            memory.nums
-        )
-        ins = (ALL, ALL, ALL, _BLOCK, ALL, ALL, SPLIT)
-        making = program(make, mesh, ins, (SPLIT, SPLIT), sizes=sizes)
-        ins, outs = (SPLIT, SPLIT, SPLIT, ALL, SPLIT), (SPLIT, SPLIT, SPLIT)
-        exchanging = program(exchange, mesh, ins, outs, donated=(0, 1, 2), sizes=sizes)
-        for turn in range(self._turns(block, part, sizes)):
-            outgoing, numbers = making(*given, np.int32(turn), pending.numbers)
-            pending = pending._replace(numbers=numbers)
-            memory.store, memory.table, pending = exchanging(
-                memory.store, memory.table, pending, memory.nums, outgoing
-            )
-        ins, outs = (SPLIT, SPLIT, SPLIT, ALL), (SPLIT, SPLIT, ALL, ALL, ALL, ALL)
-        ending = program(end_chunk, mesh, ins, outs, donated=(0, 1), chunk=sizes.chunk)
-        memory.store, memory.table, *results = ending(
-            memory.store, memory.table, pending, memory.nums
-        )
-        return _Found(int(part.end - part.base), sizes, *results)
+        block, base, end, sizes, outgoing = made
+        beginning = program(begin_chunk, mesh, (ALL,), SPLIT, sizes=sizes, edges=self.edges)
+        pending = beginning(memory.nums)
+        ins = (SPLIT, SPLIT, ALL, SPLIT)
+        exchanging = program(exchange, mesh, ins, (SPLIT, SPLIT), donated=(0, 1), sizes=sizes)
+        for turn in range(block.turns(base, end, sizes.made)):
+            if turn:
+                outgoing = self._make(block, base, end, sizes, turn)
+            memory.own, pending = exchanging(memory.own, pending, memory.nums, outgoing)
+        ins, outs = (SPLIT, SPLIT, ALL, ALL), (SPLIT, ALL)
+        ending = program(end_chunk, mesh, ins, outs, donated=(0,), chunk=sizes.chunk)
+        total = BitPlace.of(int(memory.nums.sum()))
+        memory.own, brought = ending(memory.own, pending, memory.nums, total)
+        for x in jax.tree.leaves(brought):
+            x.copy_to_host_async()
+        return _Found(end - base, sizes, brought)
 
     def _numbers_when_made(self, found: _Found) -> OwnedNumbers:
         """Wait for successors, and add up what was exchanged for them."""
-        numbers = OwnedNumbers(*np.asarray(found.numbers).tolist())
+        numbers = OwnedNumbers(*np.asarray(found.brought.numbers).tolist())
         row = 4 * (self.memory.packing.num_words + 1)
         self.bytes_exchanged += numbers.sent * (self.devices - 1) * found.sizes.sent * row
-        self.bytes_combined += found.planes.nbytes + found.nums.nbytes
-        self.bytes_combined += 0 if found.codes is None else found.codes.nbytes
+        self.bytes_combined += sum(x.nbytes for x in jax.tree.leaves(found.brought))
         return numbers
-
-    def _turns(self, block: _Block, part: OwnedPart, sizes: Sizes) -> int:
-        """After which every device has made its successors."""
-        num = block.of_devices
-        if num is None or int(part.end - part.base) < block.num_choices:
-            ends = block.ends
-            low = np.maximum(ends - block.counts, int(part.base))
-            each = np.maximum(np.minimum(ends, int(part.end)) - low, 0)
-            num = np.bincount(self.owners.array[block.low : block.low + len(each)], weights=each)
-        return -(-int(num.max()) // sizes.made)
 
     def _keep(self) -> int | None:
         """Take over what the last part brought, if that was not done. The position of the first new
@@ -350,39 +440,18 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         found, self.found = self.found, None
         if found is None:
             return None
-        planes, num = np.asarray(found.planes), found.num
-        is_first, *bits = np.unpackbits(planes, axis=1, count=num)
-        at = np.flatnonzero(is_first)
-        room = self.most - self.record.num
-        left_out = int(at[room]) if len(at) > room else None
-        at, kept = at[:room], num if left_out is None else left_out
-        owners = np.zeros(len(at), self.owners.array.dtype)
-        for k, bit in enumerate(bits):
-            owners |= bit[at].astype(owners.dtype) << k
-        if left_out is not None:
-            self.memory.nums = self._count(self.owners.array) + self._count(owners)
-        self._number(self.record.num, owners)
-        codes = found.codes
-        targets = None if codes is None else self._numbers_of(np.asarray(codes)[:kept])
-        self.record.keep(len(owners), planes[0, : -(-kept // 8)].copy(), kept, targets)
+        (is_new, targets, nums, _), num = found.brought, found.num
+        is_new, left_out = np.asarray(is_new), None
+        num_new, room = int(np.asarray(nums).sum()) - self.record.num, self.most - self.record.num
+        if num_new > room:
+            left_out = num = int(np.flatnonzero(np.unpackbits(is_new))[room])
+            num_new = room
+        if targets is not None:
+            targets = np.asarray(targets)[:num]
+            targets = targets.astype(np.int32 if self.most < 2**31 else np.int64)
+        self.record.keep(num_new, is_new[: -(-num // 8)].copy(), num, targets)
         self.progress(self.record.num, len(self.record.depth_starts) - 2)
         return left_out
-
-    def _number(self, first: int, owners: Int[np.ndarray, " some"]) -> None:
-        """Number new configurations, which stand in the order of their numbers."""
-        self.owners.append(owners)
-        if self.edges:
-            for device, numbers in enumerate(self.numbers):
-                numbers.append(first + np.flatnonzero(owners == device))
-
-    def _numbers_of(self, codes: UInt32[np.ndarray, " some"]) -> Int[np.ndarray, " some"]:
-        """The numbers of configurations that are written as `row * devices + owner`."""
-        rows, owners = np.divmod(codes.astype(np.int64), self.devices)
-        found = np.zeros(len(codes), np.int32 if self.most < 2**31 else np.int64)
-        for device, numbers in enumerate(self.numbers):
-            is_own = owners == device
-            found[is_own] = numbers.array[rows[is_own]]
-        return found
 
     def _tighten(self, sizes: Sizes) -> None:
         """Fewer words, if that is much."""
@@ -392,7 +461,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
 
     def _widen(self, block: _Block, part: OwnedPart, sizes: Sizes, numbers: OwnedNumbers) -> bool:
         """Take larger numbers, where those of a part did not fit; whether there is memory."""
-        packing = self.memory.packing
+        packing, self.made = self.memory.packing, None
         if not numbers.fits:
             ins = (ALL, ALL, ALL, _BLOCK, ALL)
             made = program(largest, self.mesh, ins, ALL, made=sizes.made)
@@ -408,28 +477,6 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         return True
 
     def graph(self) -> Graph[ConfigurationsT, StepsT]:
-        owners = self.owners.array
-        words = OwnedStore(self.memory.store, owners, rows_of(owners, self.devices), self.mesh)
         traffic = Traffic(self.bytes_exchanged, self.bytes_combined)
+        words = self.memory.stored()
         return self.record.graph(self.model, self.memory.packing, words, traffic=traffic)
-
-
-class _Growing:
-    """An array on the host that grows."""
-
-    def __init__(self, dtype: np.dtype) -> None:
-        self._room = np.zeros(2**10, dtype)
-        self._num = 0
-
-    @property
-    def array(self) -> np.ndarray:
-        return self._room[: self._num]
-
-    def append(self, values: np.ndarray) -> None:
-        num = self._num + len(values)
-        if num > len(self._room):
-            room = np.zeros(max(num, 2 * len(self._room)), self._room.dtype)
-            room[: self._num] = self.array
-            self._room = room
-        self._room[self._num : num] = values
-        self._num = num

@@ -12,7 +12,7 @@ from snpjax_formats import device_array
 
 from .._tiered import tiered
 from .host_arrays import HostArray
-from .owners import ALL, SPLIT, gathered, program
+from .owners import ALL, SPLIT, BitPlace, gathered, program
 
 
 @runtime_checkable
@@ -55,16 +55,16 @@ class HostStore:
 class OwnedStore:
     """Rows on the devices that own them, in the order of numbers.
 
-    - `owners`: which device of the mesh owns each configuration; `places`: its row there.
+    - `bits`: which numbers a device owns; `before`: how many of them before each word of bits.
     """
 
     rows: UInt32[Array, "all_rows words"]
-    owners: Int[np.ndarray, " configurations"]
-    places: Int[np.ndarray, " configurations"]
+    bits: UInt32[Array, " all_words"]
+    before: Int[Array, " all_words"]
     mesh: Mesh
 
     def of(self, numbers: Int[np.ndarray, " block"]) -> UInt32[Array, "words block"]:
-        gather = program(gathered, self.mesh, (SPLIT, ALL, ALL), ALL)
-        found = gather(self.rows, self.owners[numbers].astype(np.int32), self.places[numbers])
+        gather = program(gathered, self.mesh, (SPLIT, SPLIT, SPLIT, ALL), ALL)
+        found = gather(self.rows, self.bits, self.before, BitPlace.of(numbers))
         # Each process goes on with its own devices.
         return device_array(np.asarray(found))

@@ -74,7 +74,8 @@ def insert(
         place = _place(start, probe, size)
         is_empty = active & (table[place] == EMPTY)
         table = table.at[jnp.where(is_empty, place, table.shape[0])].min(own, mode="drop")
-        holder = table[place]
+        # Or XLA reads it again from the table before the next round, of which it keeps a copy.
+        table, holder = lax.optimization_barrier((table, table[place]))
         there = store.at[jnp.where(active, holder, 0)].get(mode="promise_in_bounds")
         same = active & jnp.all(there == words, axis=1)
         found = jnp.where(same, holder, found)

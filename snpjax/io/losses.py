@@ -3,12 +3,14 @@
 import json
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 from .._text.surrogates import HALF, lone_escape
 from ..spiking.model.guard import Guard
 from ..spiking.model.population import PopulationSystem
-from ..spiking.model.rule import Rule
-from ..spiking.model.system import SpikingSystem
+from ..spiking.model.rule import RequestRule, Rule
+from ..spiking.model.rule_syntax import parse_rule
+from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import ModelWarning
 
 
@@ -57,12 +59,26 @@ class WriteWarning(ModelWarning):
         super().__init__(f"lost in {format_name}:\n{listing}")
 
 
-def reads_back(value: Guard | Rule) -> bool:
+def reads_back(value: Guard | Rule | RequestRule) -> bool:
     """Whether the text of a guard or rule is that again."""
     try:
-        return type(value).parse(str(value)) == value
+        parse = Guard.parse if isinstance(value, Guard) else parse_rule
+        return parse(str(value)) == value
     except ValueError:  # a count above the limit of guards, which is fine as a number
         return False
+
+
+def with_plain_rules(system: SpikingSystem) -> SpikingSystem:
+    """The system without its variant, without requests, and with rules that send everywhere."""
+    neurons = [
+        Neuron(
+            neuron.name,
+            neuron.spikes,
+            [replace(rule, channel=None) for rule in neuron.rules if isinstance(rule, Rule)],
+        )
+        for neuron in system.neurons
+    ]
+    return system.replace(neurons=neurons, variant=None)
 
 
 def expanded(system: PopulationSystem, losses: Losses) -> SpikingSystem:

@@ -11,6 +11,7 @@ from snpjax_formats.atomic import atomic_write
 from .._text.surrogates import HALF, lone_surrogate
 from ..sleptsov import SleptsovNet
 from ..sleptsov.linking import HighNet
+from ..spiking.model.communication_variants import Channels, Requests
 from ..spiking.model.population import AnySystem, PopulationSystem
 from ..spiking.model.system import SpikingSystem
 from ..spiking.model.validity import Level
@@ -27,7 +28,7 @@ from .formats import (
     formats_of,
     read_are,
 )
-from .losses import Losses, WriteError, WriteWarning, expanded
+from .losses import Losses, WriteError, WriteWarning, expanded, with_plain_rules
 from .source import Report, Source, load, reading
 
 
@@ -192,9 +193,11 @@ def model_text(
                 losses.add(f"final markings, {len(model.final_markings)} of them", "left out")
         return _written(known.writer, model, losses), losses
     variant = model.variant if isinstance(model, SpikingSystem) else None
-    if variant is not None and "variants" not in known.keeps:
+    if isinstance(model, SpikingSystem) and variant and "variants" not in known.keeps:
         kind = type(variant).__name__
         losses.add(f"the variant {kind}", "written without it and what only it gives to rules")
+        if isinstance(variant, Channels | Requests):
+            model = with_plain_rules(model)
     if not model.compatibility.is_textbook and "compatibility" not in known.keeps:
         losses.add(f"compatibility {model.compatibility}", "written without these options")
     if isinstance(model, PopulationSystem) and "populations" not in known.keeps:

@@ -92,8 +92,8 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
             )
             if not guard.is_empty:
                 first = own[0], index
-                numbers_of_it = consume[first], produce[first], delay[first]
-                rules.append(Rule(guard, *map(int, numbers_of_it)))
+                taken, sent, later = (int(x[first]) for x in (consume, produce, delay))
+                rules.append(Rule(guard, taken, sent, later))
         spikes = int(np.asarray(constants.initial)[index])
         neurons.append(Neuron(name, spikes, list(dict.fromkeys(rules))))
     edges = constants.synapses.edges()

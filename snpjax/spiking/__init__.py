@@ -6,6 +6,7 @@ from .lower.lower_division import Capacity as Capacity
 from .lower.storage import bytes_needed as bytes_needed, chosen_layout as chosen_layout
 from .lower.transition import Transition as Transition, transition_edges as transition_edges
 from .model import compatibility as compatibility
+from .model.communication_variants import Channels as Channels, Requests as Requests
 from .model.compatibility import Compatibility as Compatibility
 from .model.environment import AnyInput as AnyInput
 from .model.guard import Guard as Guard, GuardError as GuardError
@@ -16,8 +17,10 @@ from .model.rule import (
     BuddingRule as BuddingRule,
     DivisionRule as DivisionRule,
     PlasticityRule as PlasticityRule,
+    RequestRule as RequestRule,
     Rule as Rule,
     RuleError as RuleError,
+    SpikeQuery as SpikeQuery,
 )
 from .model.rule_table import ALL as ALL, UNBOUNDED as UNBOUNDED
 from .model.system import Neuron as Neuron, SpikingSystem as SpikingSystem, Synapse as Synapse

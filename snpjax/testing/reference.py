@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .._text.counts import plural
+from ..spiking.model.communication_variants import Requests
 from ..spiking.model.compatibility import Compatibility
-from ..spiking.model.rule import PlasticityRule, Rule
+from ..spiking.model.rule import PlasticityRule, RequestRule, Rule
 from ..spiking.model.system import SpikingSystem
 from ..spiking.model.variants import AntiSpikes, Astrocytes, SynapseRules
 from .reference_network import (
@@ -30,7 +31,9 @@ from .reference_variants import (
     applicable_on_synapses,
     effect,
     is_applicable,
+    is_satisfiable,
     on_astrocytes,
+    step_on_request,
     step_on_synapses,
     suppressed,
 )
@@ -77,7 +80,7 @@ def initial(system: SpikingSystem) -> Configuration:
     """C_0: every neuron open."""
     zeros = (0,) * len(system.neurons)
     spikes = tuple(n.spikes for n in system.neurons)
-    network = None if system.variant is not None else initial_network(system)
+    network = initial_network(system) if system.changes_network else None
     return Configuration(spikes, zeros, zeros, 0, network)
 
 
@@ -98,6 +101,13 @@ def applicable(system: SpikingSystem, configuration: Configuration) -> list[list
     ):
         rules = [(i, r) for i, r in enumerate(neuron.rules) if r not in neuron.rules[:i]]
         applies = [i for i, r in rules if isinstance(r, Rule) and _applies(r, k, system)]
+        applies += [
+            i
+            for i, r in rules
+            if isinstance(r, RequestRule)
+            and k in r.guard
+            and is_satisfiable(system, r, configuration.spikes)
+        ]
         found.append(applies if timer <= selects_from else [])
     return found
 
@@ -200,7 +210,9 @@ def step(
         is_open = [t == 0 and slot not in changing for slot, t in enumerate(fired.timers)]
     if isinstance(variant, SynapseRules):
         emissions, synapses = step_on_synapses(system, spikes, choice), []
-    closed = suppressed(system, emissions, choice[len(spikes) :])
+    if isinstance(variant, Requests):
+        spikes = step_on_request(system, spikes, choice)
+    closed = suppressed(system, emissions, choice)
     closed = {(names[source], names[target]) for source, target in closed}
     stopped = set()
     for source, target, weight in synapses:
@@ -254,6 +266,8 @@ def _fired(
                 pending[i] = produced + (pending[i] if leaves_together else 0)
             case PlasticityRule():
                 spikes[i] -= rule.consume
+            case RequestRule():
+                pass  # see `step_on_request`
             case _:  # who divides or buds is empty afterwards
                 spikes[i] = 0
     keeps_emissions = compatibility.repeats_emissions and any(timers[:1])

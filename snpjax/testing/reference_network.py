@@ -8,8 +8,9 @@ While a step is made the synapses are a dictionary from (source slot, target slo
 import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule
+from ..spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
 from ..spiking.model.system import SpikingSystem
+from .reference_variants import is_applicable
 
 
 if TYPE_CHECKING:
@@ -84,7 +85,10 @@ def _is_enabled(rule: AnyRule, k: int, slot: int, network: ReferenceNetwork) -> 
         case BuddingRule():
             labels = {network.labels[target] for s, target, _ in network.synapses if s == slot}
             return k >= 1 and k in rule.guard and rule.bud not in labels
-    return k >= rule.consume and k in rule.guard
+        case PlasticityRule():
+            return k >= rule.consume and k in rule.guard
+    assert isinstance(rule, Rule)  # there are no requests in a network that changes
+    return is_applicable(rule, k)
 
 
 def alternatives_in_network(

@@ -5,7 +5,8 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..spiking.model.rule import Rule
+from ..spiking.model.communication_variants import Channels
+from ..spiking.model.rule import RequestRule, Rule, SpikeQuery
 from ..spiking.model.system import SpikingSystem
 from ..spiking.model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules
 
@@ -47,9 +48,13 @@ def on_astrocytes(system: SpikingSystem, emissions: Sequence[int]) -> "list[list
 
 
 def suppressed(
-    system: SpikingSystem, emissions: Sequence[int], decisions: tuple[object, ...]
+    system: SpikingSystem, emissions: Sequence[int], choice: tuple[object, ...]
 ) -> set[tuple[str, str]]:
-    """The synapses that astrocytes suppress."""
+    """The synapses that astrocytes suppress, or that are of another channel than the rule that
+    their source uses."""
+    decisions = choice[len(system.neurons) :]
+    if isinstance(system.variant, Channels):
+        return _of_other_channels(system, system.variant, choice)
     if not isinstance(system.variant, Astrocytes):
         return set()
     found: set[tuple[str, str]] = set()
@@ -57,6 +62,18 @@ def suppressed(
     for n, astrocyte, decision in zip(counts, system.variant.astrocytes, decisions, strict=True):
         if n > astrocyte.threshold or decision == SUPPRESS:
             found |= set(astrocyte.synapses)
+    return found
+
+
+def _of_other_channels(
+    system: SpikingSystem, variant: Channels, choice: tuple[object, ...]
+) -> set[tuple[str, str]]:
+    found = {(source, target) for source, target, _ in system.synapses}
+    for neuron, selected in zip(system.neurons, choice, strict=True):
+        rule = neuron.rules[selected] if isinstance(selected, int) else None
+        for label, synapses in variant.channels:
+            if isinstance(rule, Rule) and rule.channel == label:
+                found -= {(source, target) for source, target in synapses if source == neuron.name}
     return found
 
 
@@ -71,6 +88,38 @@ def _counts(system: SpikingSystem, emissions: Sequence[int]) -> list[int]:
         )
         for astrocyte in system.variant.astrocytes
     ]
+
+
+class ConflictingQueries(ValueError):
+    """Different queries to one neuron in one step, on which the step is not defined."""
+
+
+def is_satisfiable(system: SpikingSystem, rule: RequestRule, spikes: Sequence[int]) -> bool:
+    """Whether every neuron asked for a number of spikes has them."""
+    return all(count is None or spikes[system.names[j]] >= count for count, j in rule.queries)
+
+
+def step_on_request(
+    system: SpikingSystem, spikes: Sequence[int], choice: tuple[object, ...]
+) -> list[int]:
+    """The spikes after all queries of the chosen rules.
+
+    **Raises:** `ConflictingQueries`.
+    """
+    after = list(spikes)
+    asked: dict[str, SpikeQuery] = {}
+    for i, selected in enumerate(choice):
+        rule = system.neurons[i].rules[selected] if isinstance(selected, int) else None
+        for query in rule.queries if isinstance(rule, RequestRule) else ():
+            j = system.names[query.neuron]
+            moved = spikes[j] if query.spikes is None else query.spikes
+            if query.neuron not in asked:  # the first one takes them, and all get as many
+                asked[query.neuron] = query
+                after[j] -= moved
+            elif asked[query.neuron] != query:
+                raise ConflictingQueries(query.neuron)
+            after[i] += moved
+    return after
 
 
 #: The c of an alternative, and which rule each synapse of the neuron uses, by number or not at all.

@@ -14,8 +14,17 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from ..spiking.model.communication_variants import Channels, Requests
 from ..spiking.model.guard import Guard
-from ..spiking.model.rule import ALPHAS, AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
+from ..spiking.model.rule import (
+    ALPHAS,
+    AnyRule,
+    BuddingRule,
+    DivisionRule,
+    PlasticityRule,
+    RequestRule,
+    Rule,
+)
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import Level, ModelWarning
 from ..spiking.model.variants import (
@@ -212,6 +221,7 @@ def plastic_systems(
     names = list(system.names)
     rules_of: dict[str, list[AnyRule | str]] = {n.name: [*n.rules] for n in system.neurons}
     plastic = set()
+    created: dict[str, set[str]] = {name: set() for name in names}
     for _ in range(draw(st.integers(1, max_plasticity))):
         name = draw(st.sampled_from(names))
         others = [other for other in names if other != name]
@@ -224,6 +234,7 @@ def plastic_systems(
         )
         rules_of[name].insert(draw(st.integers(0, len(rules_of[name]))), rule)
         plastic.add(name)
+        created[name].update(rule.targets if "+" in rule.alpha else ())
     return system.replace(
         neurons=[
             Neuron(
@@ -231,8 +242,8 @@ def plastic_systems(
             )
             for n in system.neurons
         ],
-        # A plastic neuron has plain synapses only.
-        synapses=[(x, y, 1 if x in plastic else weight) for x, y, weight in system.synapses],
+        # What may be created has no weight.
+        synapses=[(x, y, 1 if y in created[x] else w) for x, y, w in system.synapses],
     )
 
 
@@ -325,7 +336,15 @@ def _growth_rules(
 @st.composite
 def variant_systems(
     draw: Any,
-    kind: Literal["anti-spikes", "exhaustive", "astrocytes", "synapse-rules"],
+    kind: Literal[
+        "anti-spikes",
+        "plastic-anti-spikes",
+        "exhaustive",
+        "astrocytes",
+        "synapse-rules",
+        "channels",
+        "requests",
+    ],
     *,
     max_neurons: int = 5,
     max_rules: int = 3,
@@ -336,8 +355,10 @@ def variant_systems(
 
     **Arguments:**
 
-    - `kind`: `"anti-spikes"`, `"exhaustive"`, `"astrocytes"` (at most two), or `"synapse-rules"`.
-    - `max_rules`: of a neuron; of a synapse there are at most two, and delays are nowhere then.
+    - `kind`: `"anti-spikes"`, `"plastic-anti-spikes"` (with plasticity), `"exhaustive"`,
+      `"astrocytes"` (at most two), `"synapse-rules"`, `"channels"` (at most three), or
+      `"requests"`; of the last three no rule has a delay.
+    - `max_rules`: of a neuron; of a synapse there are at most two.
     - `inputs`: some neurons may get an input train.
 
     ```python
@@ -357,10 +378,17 @@ def variant_systems(
     )
     if kind == "anti-spikes":
         return draw(_with_anti_spikes(system))
+    if kind == "plastic-anti-spikes":
+        system = draw(plastic_systems(max_neurons=max_neurons, max_rules=max_rules, inputs=inputs))
+        return draw(_with_anti_spikes(system))
     if kind == "exhaustive":
         return system.replace(variant=Exhaustive())
     if kind == "astrocytes":
         return draw(_with_astrocytes(system))
+    if kind == "channels":
+        return draw(_with_channels(system))
+    if kind == "requests":
+        return draw(_with_requests(system))
     return draw(_with_synapse_rules(system))
 
 
@@ -375,13 +403,17 @@ def _with_anti_spikes(draw: Any, system: SpikingSystem) -> SpikingSystem:
             draw(_signs) * n.spikes,
             [
                 Rule(r.guard, r.consume, draw(_signs) * r.produce, r.delay, draw(_signs))
-                for r in n.rules
                 if isinstance(r, Rule)
+                else r
+                for r in n.rules
             ],
         )
         for n in system.neurons
     ]
-    synapses = [(x, y, draw(_signs) * weight) for x, y, weight in system.synapses]
+    synapses = [
+        (x, y, weight if system.changes_network and weight == 1 else draw(_signs) * weight)
+        for x, y, weight in system.synapses
+    ]
     input = {x: [draw(_signs) * k for k in train] for x, train in system.input.items()}
     return system.replace(neurons=neurons, synapses=synapses, input=input, variant=AntiSpikes())
 
@@ -407,6 +439,44 @@ def _with_synapse_rules(draw: Any, system: SpikingSystem) -> SpikingSystem:
             ruled[neuron.name, target] = draw(own)
     neurons = [Neuron(neuron.name, neuron.spikes) for neuron in system.neurons]
     return system.replace(neurons=neurons, variant=SynapseRules(ruled))
+
+
+@st.composite
+def _with_channels(draw: Any, system: SpikingSystem) -> SpikingSystem:
+    labels = st.sampled_from(["1", "2", "a"])
+    channels: dict[str, list[tuple[str, str]]] = {}
+    for source, target, _ in system.synapses:
+        for label in draw(st.lists(labels, min_size=1, max_size=2, unique=True)):
+            channels.setdefault(label, []).append((source, target))
+    neurons = [
+        Neuron(
+            n.name,
+            n.spikes,
+            [
+                Rule(r.guard, r.consume, r.produce, channel=draw(labels) if r.produce else None)
+                for r in n.rules
+                if isinstance(r, Rule)
+            ],
+        )
+        for n in system.neurons
+    ]
+    return system.replace(neurons=neurons, variant=Channels(channels))
+
+
+@st.composite
+def _with_requests(draw: Any, system: SpikingSystem) -> SpikingSystem:
+    counts = st.sampled_from([1, None, 2, 1, 3])
+    neurons = []
+    for neuron in system.neurons:
+        others = [name for name in system.names if name != neuron.name]
+        asked = st.lists(st.sampled_from(others), min_size=1, max_size=2, unique=True)
+        requests = [
+            RequestRule(rule.guard, [(draw(counts), name) for name in draw(asked)])
+            for rule in neuron.rules
+            if others and isinstance(rule, Rule)
+        ]
+        neurons.append(Neuron(neuron.name, neuron.spikes, requests))
+    return system.replace(neurons=neurons, synapses=(), output=(), variant=Requests())
 
 
 @st.composite

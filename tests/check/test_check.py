@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
-from snpjax import Astrocyte, Astrocytes, Exhaustive, SynapseRules
+from snpjax import Astrocyte, Astrocytes, Channels, Exhaustive, SynapseRules
 from snpjax.check import reach_probability
 from snpjax.check.query.formula import Observed, comparisons
 from snpjax.check.query.names import needs_of
@@ -299,7 +299,7 @@ def test_steps_are_told_apart(system, step, spikes, place):
             snp.check(explored(system, max_depth=1), text)
 
 
-@pytest.mark.parametrize("variant", ["exhaustive", "astrocytes", "synapse-rules"])
+@pytest.mark.parametrize("variant", ["exhaustive", "astrocytes", "synapse-rules", "channels"])
 def test_sinks_of_variants_are_saturated(variant):
     """What nothing depends on is counted as far as the query goes: they collect spikes for ever."""
     rules = [snp.Neuron("p", 1, ["a+/a -> a"]), snp.Neuron("s"), snp.Neuron("t")]
@@ -309,6 +309,9 @@ def test_sinks_of_variants_are_saturated(variant):
         "exhaustive": lambda: snp.SpikingSystem(rules, ring, variant=Exhaustive()),
         "astrocytes": lambda: snp.SpikingSystem(
             rules, ring, variant=Astrocytes([Astrocyte([("p", "s")], 1)])
+        ),
+        "channels": lambda: snp.SpikingSystem(
+            [snp.Neuron("p", 1, ["a+/a -> a(1)"]), *bare[1:]], variant=Channels({"1": ring})
         ),
         "synapse-rules": lambda: snp.SpikingSystem(
             bare, ring, variant=SynapseRules({pair: ["a+/a -> a"] for pair in ring})

@@ -26,7 +26,7 @@ from tests.support.meshes import mesh_of
 from tests.support.processes import run_processes
 
 
-CHUNKS = (64,)
+CHUNKS = (16,)
 MAX_CONFIGURATIONS = 60
 
 

@@ -13,11 +13,14 @@ from snpjax import (
     Astrocyte,
     Astrocytes,
     BuddingRule,
+    Channels,
     DivisionRule,
     Exhaustive,
     Guard,
     Neuron,
     PlasticityRule,
+    RequestRule,
+    Requests,
     Rule,
     SpikingSystem,
     SynapseRules,
@@ -55,9 +58,16 @@ PAIR_SYSTEM = SpikingSystem(
 )
 
 
-any_variant = st.sampled_from(["anti-spikes", "exhaustive", "astrocytes", "synapse-rules"]).flatmap(
-    variant_systems
-)
+KINDS = [
+    "anti-spikes",
+    "plastic-anti-spikes",
+    "exhaustive",
+    "astrocytes",
+    "synapse-rules",
+    "channels",
+    "requests",
+]
+any_variant = st.sampled_from(KINDS).flatmap(variant_systems)
 
 
 def parse(text, level="extended"):
@@ -130,6 +140,11 @@ def test_rules_as_objects():
         ),
         SpikingSystem([Neuron("x", 1, ["a+/a -> a"])], variant=Exhaustive()),
         SpikingSystem(
+            [Neuron("x", -1, ["ā -> a", "a/a -> +-1(x, {y})"]), Neuron("y")],
+            [("x", "x", -2)],
+            variant=AntiSpikes(),
+        ),
+        SpikingSystem(
             [Neuron("x"), Neuron("y")],
             [("x", "y", 2), ("y", "x")],
             variant=Astrocytes([Astrocyte([("x", "y"), ("y", "x")], 3)]),
@@ -144,6 +159,23 @@ def test_rules_as_objects():
                     ("y", "y"): ["a -> a"],
                 }
             ),
+        ),
+        SpikingSystem(
+            [
+                Neuron("x", 4, ["a -> a(1)", Rule("a+", 10**7, 1, channel="2"), "a^2 -> lambda"]),
+                Neuron("y", 0, ['a+/a -> a("a;")']),
+            ],
+            [("x", "y", 2)],
+            output="y",
+            variant=Channels({"2": [("x", "y")], "1": [("x", "y"), ("x", "x")], "a;": []}),
+        ),
+        SpikingSystem(
+            [
+                Neuron("x", 4, ['a+/Q(a^2, y)(a^inf, "a b")', RequestRule(2, [(10**6, "y")])]),
+                Neuron("y"),
+                Neuron("a b"),
+            ],
+            variant=Requests(),
         ),
         *(
             SpikingSystem([Neuron("x", 1, ["a -> a"])], compatibility=compatibility)
@@ -221,6 +253,7 @@ def test_the_stricter_level_counts():
 
 TWO = '[{"id": "x"}, {"id": "y"}]'
 ON_SYNAPSES = ', "variant": {"kind": "synapse_rules", "synapses": [\n%s]}'
+CHANNELS = ', "variant": {"kind": "channels", "channels": [\n%s]}'
 ASTROCYTES = ', "synapses": [["x", "y"]], "variant": {"kind": "astrocytes", "astrocytes": [\n%s]}'
 
 
@@ -252,6 +285,22 @@ ASTROCYTES = ', "synapses": [["x", "y"]], "variant": {"kind": "astrocytes", "ast
         (ASTROCYTES % '{"synapses": [["y", "x"]], "threshold": 1}', "4:1", "no such synapse"),
         (ASTROCYTES % '{"synapses": [["x", "y"]], "threshold": -1}', "4:41", "threshold is -1"),
         (ASTROCYTES % '{"synapses": [], "threshold": 1}', "4:1", "controls no synapse"),
+        (CHANNELS % '{"channel": "1"}', "4:1", 'the channel has no "synapses"'),
+        (CHANNELS % '{"channel": 1, "synapses": []}', "4:13", '"channel" is 1'),
+        (CHANNELS % '{"channel": "1", "synapses": [["x", "z"]]}', "4:37", "no neuron 'z'"),
+        (
+            CHANNELS % '{"channel": "1", "synapses": []},\n{"channel": "1", "synapses": []}',
+            "5:1",
+            "stands there twice (write its synapses in one list); first at 4:1",
+        ),
+        (CHANNELS % '{"channel": "", "synapses": []}', "4:1", "the channel '' has no name"),
+        (
+            ', "synapses": [\n["x", "y"]]' + CHANNELS % '{"channel": "1", "synapses": []}',
+            "4:1",
+            "(x, y) belongs to no channel",
+        ),
+        (', "synapses": [\n["x", "y"]], "variant": {"kind": "requests"}', "4:1", "on request only"),
+        (', "output": [\n"x"], "variant": {"kind": "requests"}', "4:1", "remove the output"),
         (ON_SYNAPSES % '{"from": "x", "to": "y"}', "4:1", 'the synapse has no "rules"'),
         (ON_SYNAPSES % '{"from": "x", "to": "z", "rules": []}', "4:21", "no neuron 'z'"),
         (ON_SYNAPSES % '{"from": "x", "to": 7, "rules": []}', "4:21", '"to" is 7'),

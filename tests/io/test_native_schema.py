@@ -115,6 +115,25 @@ RULED = {
         ],
     },
 }
+ROUTED = {
+    "schema": "snpjax/1",
+    "neurons": [
+        {"id": "x", "rules": ["a -> a(1)", {"consume": 2, "produce": 1, "channel": "b"}]},
+        {"id": "y"},
+    ],
+    "variant": {
+        "kind": "channels",
+        "channels": [
+            {"channel": "1", "synapses": [["x", "y"]]},
+            {"channel": "b", "synapses": [["x", "y"], ["x", "x"]]},
+        ],
+    },
+}
+ASKING = {
+    "schema": "snpjax/1",
+    "neurons": [{"id": "x", "rules": ["a/Q(a^2, y)"]}, {"id": "y"}],
+    "variant": {"kind": "requests"},
+}
 PLASTIC = {
     "schema": "snpjax/1",
     "neurons": [{"id": "x", "rules": [CHANGE, "a^2/a -> -+2(x, {y})"]}, {"id": "y"}],
@@ -130,7 +149,7 @@ def written(model, folder):
 def test_it_is_a_schema_of_this_version(tmp_path):
     Draft202012Validator.check_schema(native_schema())
     assert native_schema()["properties"]["schema"]["const"] == SCHEMA
-    for model in (WHOLE, OPTIONS, PLASTIC, SIGNED, CONTROLLED, RULED):
+    for model in (WHOLE, OPTIONS, PLASTIC, SIGNED, CONTROLLED, RULED, ROUTED, ASKING):
         VALIDATOR.validate(model)
         system = snp.read(written(model, tmp_path))
         assert system.notes == model.get("notes", {})

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
 from snpjax import equivalent, growth
-from snpjax.testing import plastic_systems, reference, reference_graph
+from snpjax.testing import plastic_systems, reference, reference_graph, variant_systems
 from tests.support.changing import (
     assert_same_graph,
     assert_same_run,
@@ -41,6 +41,42 @@ def test_deletion_within_its_targets_equals_the_reference(system, seed):
     assert_same_graph(explore(system, max_configurations=MAX_CONFIGURATIONS), expected)
     computation = random_run(system, seed)
     assert_same_run(run(system, choice=given_choices(system, computation)), computation)
+
+
+@settings(max_examples=10)
+@given(variant_systems("plastic-anti-spikes").map(with_ballast), seeds)
+def test_plasticity_with_anti_spikes_equals_the_reference(system, seed):
+    expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
+    assert_same_graph(explore(system, max_configurations=MAX_CONFIGURATIONS), expected)
+    computation = random_run(system, seed)
+    assert_same_run(run(system, choice=given_choices(system, computation)), computation)
+
+
+@pytest.mark.parametrize("sign, held", [("a", [2, 0, 3]), ("ā", [0, 0, -3])])
+def test_a_synapse_that_is_created_carries_anti_spikes(sign, held):
+    """i creates the synapse to j, which a spike comes by, and then sends one of its own by it, and
+    three by the weighted one to k."""
+    neurons = [
+        snp.Neuron("i", 2, ["a{2}/a -> +1(i, {j})", f"a -> {sign}"]),
+        snp.Neuron("j"),
+        snp.Neuron("k"),
+    ]
+    system = snp.SpikingSystem(neurons, [("i", "k", 3)], variant=snp.AntiSpikes())
+    solution = snp.run(system)
+    assert solution.configurations.tolist() == [[2, 0, 0], [1, 1, 0], [0, held[0], held[2]]]
+    assert solution.network().synapses == ((0, 1, 1), (0, 2, 3))
+
+
+def test_a_weighted_synapse_that_is_deleted_is_gone():
+    neurons = [snp.Neuron("i", 3, ["a{2}/a -> -1(i, {j})", "a{3}/a -> a", "a -> a"])]
+    neurons += [snp.Neuron("j"), snp.Neuron("k")]
+    system = snp.SpikingSystem(neurons, [("i", "j", 5)])
+    solution = snp.run(system)
+    assert solution.configurations.tolist() == [[3, 0, 0], [2, 5, 0], [1, 5, 0], [0, 5, 0]]
+    assert snp.run(system, max_steps=1).network().synapses == ((0, 1, 5),)
+    assert solution.network().synapses == ()
+    graph = snp.explore(system, chunks=(16,))
+    assert_same_graph(graph, reference_graph.explore(system, max_configurations=9))
 
 
 def test_what_deletion_may_take():

@@ -5,8 +5,15 @@ import warnings
 import pytest
 
 import snpjax as snp
+from snpjax.spiking.model.communication_variants import Channels, Requests
 from snpjax.spiking.model.validity import SEVERITIES, Place
-from snpjax.spiking.model.variants import Astrocyte, Astrocytes, Exhaustive, SynapseRules
+from snpjax.spiking.model.variants import (
+    AntiSpikes,
+    Astrocyte,
+    Astrocytes,
+    Exhaustive,
+    SynapseRules,
+)
 
 
 def system(level, neurons=None, synapses=(("x", "y"),), **kwargs):
@@ -79,6 +86,16 @@ SHOWS = {
         lambda _: system("extended", [snp.Neuron("x"), y], variant=delayed_on_synapse),
         "no delay",
     ),
+    "channel": (with_rules("a -> a(1)"), "variant=Channels(...)"),
+    "unused_channel": (
+        lambda _: system(
+            "extended",
+            [snp.Neuron("x", 0, ["a -> a(2)"]), y],
+            variant=Channels({"1": [("x", "y")]}),
+        ),
+        "is lost",
+    ),
+    "request": (with_rules("a/Q(a, y)"), "variant=Requests()"),
 }
 
 
@@ -171,6 +188,37 @@ def test_plasticity_and_growth_exclude_each_other_wherever_they_stand():
     assert {problem.place, problem.first} == {Place("rule", 0, 0), Place("rule", "u", 0)}
 
 
+_REASONS = {
+    "plasticity": {
+        Exhaustive(): "creates and deletes synapses once",
+        Astrocytes([]): "controls a synapse that is created",
+        SynapseRules({}): "that is created has no rules",
+        Channels({}): "which channel a synapse that is created belongs",
+        Requests(): "no synapses to create",
+    },
+    "division and budding": {
+        AntiSpikes(): "at which anti-spikes a neuron divides",
+        Exhaustive(): "is empty",
+        Astrocytes([]): "controls the synapses of a new neuron",
+        SynapseRules({}): "which rules the synapses of a new neuron have",
+        Channels({}): "which channels the synapses of a new neuron belong",
+        Requests(): "several or none may come to bear its label",
+    },
+}
+
+
+@pytest.mark.parametrize("what", _REASONS)
+def test_a_variant_says_why_the_network_does_not_change(what):
+    rule = {"plasticity": "a -> +1(x, {y})", "division and budding": "[a]_x -> []_u || []_v"}[what]
+    for variant, reason in _REASONS[what].items():
+        found = problems(with_rules(rule, variant=variant))
+        (problem,) = [p for p in found if p.code == "variant_options"]
+        name = type(variant).__name__
+        assert f"{name} cannot be combined with {what}: " in problem.message
+        assert reason in problem.message and problem.place == Place("rule", 0, 0)
+    assert not with_rules("a -> +1(x, {y})", variant=AntiSpikes())("extended").problems
+
+
 @pytest.mark.parametrize("rule", ["[a]_x -> []_u || []_v", "a -> +1(x, {y})"])
 def test_networks_that_change_have_no_negative_counts(rule):
     (problem,) = problems(with_rules(rule, signed=True))
@@ -188,9 +236,16 @@ def test_plasticity_may_have_one_option_of_a_simulator():
     assert problem.code == "dynamic_options" and "remove the compat" in problem.message
 
 
-def test_a_synapse_that_plasticity_may_delete_has_weight_1():
-    (problem,) = problems(with_rules("a -> +-1(x, {y})", synapses=[("y", "x", 3), ("x", "y", 3)]))
+@pytest.mark.parametrize("alpha", ["+", "+-", "-+"])
+def test_a_synapse_that_plasticity_may_create_again_has_weight_1(alpha):
+    rule = f"a -> {alpha}1(x, {{y}})"
+    (problem,) = problems(with_rules(rule, synapses=[("y", "x", 3), ("x", "y", 3)]))
     assert (problem.code, problem.place) == ("plastic_weight", Place("synapse", 1))
+    assert "no definition says a weight" in problem.message
+
+
+def test_a_synapse_that_plasticity_may_only_delete_has_any_weight():
+    assert not with_rules("a -> -1(x, {y})", synapses=[("x", "y", 3)])("extended").problems
 
 
 @pytest.mark.parametrize("rule", ["[∅]_x -> []_u || []_v", "[∅]_x -> []_x / []_u", "∅/a -> +1 {y}"])

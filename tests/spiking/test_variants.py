@@ -1,4 +1,5 @@
-"""Variants of the model: anti-spikes, exhaustive use of rules, astrocytes, rules on synapses."""
+"""Variants of the model: anti-spikes, exhaustive use of rules, astrocytes, rules on synapses,
+channels."""
 
 import itertools
 import pickle
@@ -8,13 +9,15 @@ from dataclasses import replace
 import jax.random as jr
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, reject, settings, strategies as st
 
 import snpjax as snp
 from snpjax import write_graph
 from snpjax.explore import Stop
 from snpjax.spiking.lower.host_program import host_program_of
+from snpjax.spiking.model.communication_variants import Channels, Requests
 from snpjax.spiking.model.rule import AnyRule
+from snpjax.spiking.model.validity import Place
 from snpjax.spiking.model.variants import (
     MAX_ALTERNATIVES,
     AntiSpikes,
@@ -24,18 +27,21 @@ from snpjax.spiking.model.variants import (
     SynapseRules,
 )
 from snpjax.testing import guards, reference, reference_graph, runs, systems, variant_systems
+from snpjax.testing.reference_variants import ConflictingQueries
 from snpjax_formats import BitDense, Int8Dense
 from tests.explore.test_explore import assert_same_graph as assert_same_graph_of_neurons
 from tests.support.graph_readers import read_aut
 from tests.support.helpers import assert_same_run, choices_of, many
 
 
-KINDS = ["anti-spikes", "exhaustive", "astrocytes", "synapse-rules"]
+KINDS = ["anti-spikes", "exhaustive", "astrocytes", "synapse-rules", "channels", "requests"]
 #: Every run is at most this long, so that those of one variant share compilations.
 MAX_STEPS = 8
 MAX_CONFIGURATIONS = 30
 CHUNKS = (64,)
 seeds = st.integers(0, 2**32 - 1)
+
+_PAIRS = [("x", "y"), ("x", "z")]
 
 # Terms of one rule, all of which can apply, periodic and delayed; and a count above 127, so that
 # searches of all systems count in 16 bits.
@@ -57,6 +63,15 @@ def with_ballast(system: snp.SpikingSystem) -> snp.SpikingSystem:
         own = [(("ballast 1", f"ballast {number}"), _MANY) for number in (1, 2)]
         periodic = (("ballast 2", None), [snp.Rule("a{40}(aaaa)*", 1, 1)])
         variant = SynapseRules([*variant.rules, *own, periodic])
+    elif isinstance(variant, Channels):
+        ballast[0] = snp.Neuron("ballast 1", 0, [replace(_RULE, delay=0, channel="x")])
+        ends = [("ballast 1", "ballast 2"), ("ballast 2", "ballast 1")]
+        variant = variant.extended("x", ends)
+    elif isinstance(variant, Requests):
+        asking = snp.RequestRule(_RULE.guard, [(201, "ballast 2"), (None, "ballast 3")])
+        ballast[0] = snp.Neuron("ballast 1", 0, [asking])
+        with_names = [*system.neurons, *ballast, snp.Neuron("ballast 3")]
+        return system.replace(neurons=with_names, input={**system.input, "ballast 2": (0, 0)})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", snp.ModelWarning)
         return system.replace(
@@ -124,13 +139,16 @@ def followed(solution: snp.Solution) -> reference.Computation:
 def assert_follows(solution: snp.Solution) -> None:
     """A run is one of the reference, to its end or to a true overflow."""
     computation = followed(solution)
-    if solution.result == snp.RESULTS.spike_overflow:
+    if solution.result == snp.RESULTS.queries_conflict:
+        with pytest.raises(ConflictingQueries):
+            for choice in reference.choices(solution.system, computation.configurations[-1]):
+                reference.step(solution.system, computation.configurations[-1], choice)
+    elif solution.result == snp.RESULTS.spike_overflow:
         system, last = solution.system, computation.configurations[-1]
-        assert isinstance(system.variant, Exhaustive) and not computation.halted
+        assert isinstance(system.variant, Exhaustive | Requests) and not computation.halted
         # A rule emits, or a neuron holds, more than an eighth of what the type counts.
         most = max(max(last.spikes), *(max(row) for row in _next_emissions(system, last)))
         assert most > np.iinfo(solution.spikes.dtype).max // 8 // _fan_in(system)
-        solution = replace(solution, result=snp.RESULTS.max_steps_reached)
     else:
         assert computation.halted or solution.steps == MAX_STEPS
     assert_same_run(solution, of_neurons(computation))
@@ -161,7 +179,10 @@ def test_random_path_is_a_path_of_the_reference(kind, data, seed):
 
 def check_given(system, data):
     system = with_ballast(system)
-    computation = data.draw(runs(system, max_steps=MAX_STEPS))
+    try:
+        computation = data.draw(runs(system, max_steps=MAX_STEPS))
+    except ConflictingQueries:
+        reject()
     choice = given_choices(system, computation)
     solution = snp.run(system, choice=choice, max_steps=computation.steps, throw=False)
     if solution.result != snp.RESULTS.spike_overflow:  # see `assert_follows`
@@ -178,9 +199,13 @@ def test_given_choices_make_the_run_of_the_reference(kind, data):
 def check_graph(system):
     system = with_ballast(system)
     graph = snp.explore(system, max_configurations=MAX_CONFIGURATIONS, chunks=CHUNKS)
-    expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
+    try:
+        expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
+    except ConflictingQueries:
+        assert graph.stop is Stop.CONFLICT
+        return
     if graph.stop is Stop.OVERFLOW:  # numbers of the reference have no end
-        assert isinstance(system.variant, Exhaustive)
+        assert isinstance(system.variant, Exhaustive | Requests)
         assert max(max(c.spikes) for c in expected.configurations) > 2**20
     else:
         assert_same_graph(graph, expected)
@@ -203,7 +228,7 @@ def test_many_systems(kind, data, seed):
     check_given(system, data)
     first = snp.run(with_ballast(system), max_steps=MAX_STEPS, throw=False)
     assert_follows(first)
-    if first.result != snp.RESULTS.spike_overflow:
+    if first.result not in (snp.RESULTS.spike_overflow, snp.RESULTS.queries_conflict):
         expected = reference.run(with_ballast(system), max_steps=MAX_STEPS)
         assert_same_run(first, of_neurons(expected))
     check_graph(system)
@@ -612,12 +637,269 @@ def test_a_neuron_whose_synapses_have_rules_is_not_saturated():
     assert snp.explore(ruled(), saturate={"t": 2}).is_complete
 
 
+# Channels
+
+
+def routed() -> snp.SpikingSystem:
+    rules = ["a{4,5}/a -> a^2(1)", "a{5}/a^2 -> a(2)", "a{3}/a -> a(2)", "a^2 -> lambda"]
+    return snp.SpikingSystem(
+        [
+            snp.Neuron("s", 5, rules),
+            *map(snp.Neuron, "tuv"),
+        ],
+        [("s", "v", 3)],
+        output="s",
+        variant=Channels({"1": [("s", "t"), ("s", "u")], "2": [("s", "u"), ("s", "v")]}),
+    )
+
+
+def test_channels_step_by_step():
+    """Step 1 sends a^2 to t and u, step 2 the same; step 3 sends a to u and, threefold, to v; then
+    two spikes are forgotten. The environment gets what s emits on either channel."""
+    system = routed()
+    solution = snp.run(system)
+    expected = [[5, 0, 0, 0], [4, 2, 2, 0], [3, 4, 4, 0], [2, 4, 5, 3], [0, 4, 5, 3]]
+    assert solution.configurations.tolist() == expected
+    assert solution.train().tolist() == [2, 2, 1, 0]
+    assert system.rule_text(0, 1) == "a^5/a^2 -> a(2)"
+    assert solution.emissions[:, 0].tolist() == [2, 2, 1, 0]
+    # The other rule at 5 spikes leaves 3.
+    rows = [[1, None, None, None], [2, None, None, None], [3, None, None, None]]
+    solution = snp.run(system, choice=snp.GivenChoices(rows))
+    expected = [[5, 0, 0, 0], [3, 0, 1, 3], [2, 0, 2, 6], [0, 0, 2, 6]]
+    assert solution.configurations.tolist() == expected
+    graph = snp.explore(system, chunks=CHUNKS)
+    assert_same_graph(graph, reference_graph.explore(system, max_configurations=30))
+
+
+def test_a_register_is_added_to_by_one_of_two_channels():
+    """A module ADD (r, j, k): neuron l adds a spike to r and starts j or k, by its channel."""
+    neurons = [
+        snp.Neuron("l", 1, ["a -> a(1)", "a -> a(2)"]),
+        *(snp.Neuron(name, 0, ["a -> a(1)"]) for name in "jk"),
+        snp.Neuron("r", 2),
+    ]
+    ends = {"1": [("l", "r"), ("l", "j"), ("k", "l")], "2": [("l", "r"), ("l", "k")]}
+    system = snp.SpikingSystem(neurons, output="j", variant=Channels(ends))
+    graph = snp.explore(system, saturate={"r": 5}, chunks=CHUNKS)
+    assert graph.is_complete
+    halting = graph.spikes[graph.halting()].tolist()
+    # Through k as often as it likes, then once through j.
+    assert sorted(halting) == [[0, 0, 0, 3], [0, 0, 0, 4], [0, 0, 0, 5]]
+
+
+@given(systems(max_neurons=5, max_rules=3, max_delay=0), seeds)
+def test_one_channel_changes_nothing(system, seed):
+    neurons = [
+        snp.Neuron(
+            n.name,
+            n.spikes,
+            [replace(r, channel="1" if r.produce else None) for r in n.rules],
+        )
+        for n in system.neurons
+    ]
+    pairs = [synapse[:2] for synapse in system.synapses]
+    other = system.replace(neurons=neurons, variant=Channels({"1": pairs}))
+    choice = snp.UniformChoice(jr.key(seed))
+    first, second = (
+        snp.run(with_ballast(each), choice=choice, max_steps=MAX_STEPS) for each in (system, other)
+    )
+    assert second.configurations.tolist() == first.configurations.tolist()
+    assert second.emissions.tolist() == first.emissions.tolist()
+
+
+def test_any_input_reaches_a_system_with_channels():
+    system = snp.SpikingSystem(
+        [snp.Neuron("x", 0, ["a -> a(1)", "a^2 -> a(2)"]), *map(snp.Neuron, "yz")],
+        variant=Channels({"1": [("x", "y")], "2": [("x", "z")]}),
+    )
+    any_input = system.with_input(snp.AnyInput(1, most=2, neurons=["x"]))
+    graph = snp.explore(any_input, chunks=CHUNKS)
+    spikes = {tuple(row[:3]) for row in graph.spikes[graph.halting()].tolist()}
+    assert spikes == {(0, 0, 0), (0, 1, 0), (0, 0, 1)}
+
+
+def test_a_channel_that_leads_nowhere_is_a_warning():
+    neurons = [snp.Neuron("x", 1, ["a -> a(1)"]), snp.Neuron("y", 0, ["a -> a(2)"])]
+    variant = Channels({"1": [("x", "y")]})
+    with pytest.warns(snp.ModelWarning, match="no synapse of channel '2' leaves neuron 'y'"):
+        snp.SpikingSystem(neurons, variant=variant)
+    assert not snp.SpikingSystem(neurons, output="y", variant=variant).problems
+
+
+@pytest.mark.parametrize(
+    "text, label",
+    [
+        ("a -> a(1)", "1"),
+        ("a->aa( out );2", "out"),
+        ('a -> a(a)("a")', "a"),
+        ('a -> a("x;y")', "x;y"),
+    ],
+)
+def test_texts_of_channels(text, label):
+    rule = snp.Rule.parse(text)
+    assert rule.channel == label and snp.Rule.parse(str(rule)) == rule
+
+
+@pytest.mark.parametrize(
+    "text, message, position",
+    [
+        ("a -> a(1)x", "text after the channel", 9),
+        ("a -> (1)", "number of spikes is missing", 4),
+        ('a -> a("\\x")', "no quoted name", 7),
+    ],
+)
+def test_texts_of_channels_that_do_not_parse(text, message, position):
+    with pytest.raises(snp.RuleError, match=message) as refusal:
+        snp.Rule.parse(text)
+    assert refusal.value.position == position
+
+
+# Communication on request
+
+
+def asking() -> snp.SpikingSystem:
+    """x asks y for two spikes and z for all; z asks y for two, too."""
+    return snp.SpikingSystem(
+        [
+            snp.Neuron("x", 1, ["a/Q(a^2, y)(a^inf, z)"]),
+            snp.Neuron("y", 5),
+            snp.Neuron("z", 3, ["a^3/Q(a^2, y)", "a{2}/Q(a^inf, x)"]),
+        ],
+        variant=Requests(),
+    )
+
+
+def test_requests_step_by_step():
+    """The two spikes of y are replicated: x has 1 + 2 + 3, and z 3 - 3 + 2. Then z asks for all of
+    x, and its 8 match no rule."""
+    system = asking()
+    solution = snp.run(system)
+    assert solution.configurations.tolist() == [[1, 5, 3], [6, 3, 2], [0, 3, 8]]
+    assert solution.halted and not solution.emissions.any()
+    assert solution.rules.tolist() == [[0, snp.NO_RULE, 0], [snp.NO_RULE, snp.NO_RULE, 1]]
+    assert system.rule_text(0, 0) == "a/Q(a^2, y)(a^inf, z)"
+    assert system.asked == {"x", "y", "z"} and system.num_rules == 3
+    graph = snp.explore(system, chunks=CHUNKS)
+    assert_same_graph(graph, reference_graph.explore(system, max_configurations=30))
+
+
+def test_a_query_waits_for_its_spikes():
+    """x asks y, which gets one spike in each of the first three steps, for two."""
+    neurons = [snp.Neuron("x", 0, ["a*/Q(a^2, y)"]), snp.Neuron("y")]
+    system = snp.SpikingSystem(neurons, input={"y": [1, 1, 1]}, variant=Requests())
+    solution = snp.run(system)
+    assert solution.configurations.tolist() == [[0, 0], [0, 1], [0, 2], [2, 1]]
+    assert_same_run(solution, reference.run(system, max_steps=9))
+
+
+@pytest.mark.parametrize("other", ["(a, y)", "(a^inf, y)"])
+def test_different_queries_to_one_neuron_end_the_run(other):
+    """In step 2, when z has got the spike of w by which its rule applies."""
+    neurons = [
+        snp.Neuron("x", 0, ["a/Q(a^2, y)", "a^0/Q(a, v)"]),
+        snp.Neuron("y", 2),
+        snp.Neuron("z", 0, ["a^0/Q(a, w)", f"a/Q{other}"]),
+        snp.Neuron("w", 1),
+        snp.Neuron("v", 1),
+    ]
+    system = snp.SpikingSystem(neurons, variant=Requests())
+    solution = snp.run(system, throw=False)
+    assert solution.result == snp.RESULTS.queries_conflict and solution.steps == 1
+    assert solution.configurations.tolist() == [[0, 2, 0, 1, 1], [1, 2, 1, 0, 0]]
+    with pytest.raises(snp.RunFailed, match="neuron 'y', step 2.* asked different queries"):
+        snp.run(system)
+    with pytest.raises(ConflictingQueries, match="y"):
+        reference.run(system, max_steps=2)
+    graph = snp.explore(system, chunks=CHUNKS)
+    assert graph.stop is Stop.CONFLICT and not graph.is_complete and graph.num_configurations == 2
+    batch = snp.run(system, choice=snp.UniformChoice(jr.key(0)), paths=3, throw=False)
+    assert (batch.steps == 1).all() and batch.spikes[:, 0].tolist() == [1, 2, 1, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_replicated_spikes_overflow_in_time(dtype):
+    """Of three neurons two hold all, and then the third: their sum doubles in two steps."""
+    neurons = [
+        snp.Neuron("x", 1, ["a^0/Q(a^inf, y)(a^inf, z)"]),
+        snp.Neuron("y", 0, ["a^0/Q(a^inf, x)"]),
+        snp.Neuron("z", 0, ["a^0/Q(a^inf, x)"]),
+    ]
+    system = snp.SpikingSystem(neurons, variant=Requests())
+    solution = snp.run(system, max_steps=200, count_dtype=dtype, throw=False)
+    assert solution.result == snp.RESULTS.spike_overflow
+    half, is_odd = divmod(solution.steps, 2)
+    assert solution.spikes.tolist() == ([0, 2**half, 2**half] if is_odd else [2**half, 0, 0])
+    assert 2**half > np.iinfo(dtype).max // 16
+
+
+def test_spikes_that_others_ask_for_are_not_saturated():
+    with pytest.raises(ValueError, match="has rules"):
+        snp.explore(asking(), saturate={"y": 2})
+
+
+@given(variant_systems("requests"))
+def test_the_text_of_a_request_is_read_again(system):
+    for neuron in system.neurons:
+        assert snp.Neuron("x", 0, [str(rule) for rule in neuron.rules]).rules == neuron.rules
+
+
+@pytest.mark.parametrize(
+    "text, message, position",
+    [
+        ("a/Q(a^2 y)", "the neuron asked is missing", 4),
+        ("a/Q(a+, y)", "not one number of spikes", 4),
+        ("a/Q(a, y)(a, z", 'expected "\\)"', 14),
+        ("a/Q(a, y); 2", "a request has no delay", 9),
+        ("b/Q(a, y)", "'b'", 0),
+    ],
+)
+def test_requests_that_do_not_parse(text, message, position):
+    with pytest.raises(snp.InvalidSystem, match=message) as refusal:
+        snp.SpikingSystem([snp.Neuron("x", 0, [text])], variant=Requests())
+    assert f"at character {position + 1}" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "rule, words",
+    [
+        ("a -> a", "is no request"),
+        (snp.RequestRule("a", []), "asks nobody"),
+        (snp.RequestRule("a", [(0, "y")]), "asked for is 0"),
+        ("a/Q(a, x)", "asks itself"),
+        ("a/Q(a, q)", "there is no neuron 'q'"),
+        ("a/Q(a, y)(a^2, y)", "asks neuron 'y' 2 times"),
+    ],
+)
+def test_rules_that_are_no_requests(rule, words):
+    neurons = [snp.Neuron("x", 1, [rule]), snp.Neuron("y")]
+    with pytest.raises(snp.InvalidSystem) as refusal:
+        snp.SpikingSystem(neurons, variant=Requests())
+    (problem,) = refusal.value.problems
+    assert words in problem.message and problem.place == Place("rule", 0, 0)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"synapses": [("x", "y")]}, "remove the synapses"),
+        ({"output": "y"}, "remove the output"),
+        ({"signed": True}, "remove signed=True"),
+        ({"variant": None}, "is a request \\(build the system with variant=Requests"),
+    ],
+)
+def test_what_requests_have_not(options, words):
+    neurons = [snp.Neuron("x", 1, ["a/Q(a, y)"]), snp.Neuron("y")]
+    with pytest.raises(snp.InvalidSystem, match=words):
+        snp.SpikingSystem(neurons, **{"variant": Requests(), **options})
+
+
 # All variants
 
 
 def one_of_each() -> list[snp.SpikingSystem]:
     anti = snp.SpikingSystem([snp.Neuron("x", -1, ["ā -> a"])], variant=AntiSpikes())
-    return [anti, doubling(), controlled(), ruled()]
+    return [anti, doubling(), controlled(), ruled(), routed(), asking()]
 
 
 @pytest.mark.parametrize("system", one_of_each(), ids=lambda system: type(system.variant).__name__)
@@ -657,6 +939,10 @@ def test_a_spike_that_is_not_used_up_exhausts_no_environment():
         (SynapseRules({("x", "y"): [snp.Rule("a", 0, -1)]}), ["consumed is 0", "produced is -1"]),
         (SynapseRules({("x", "y"): ["[a] -> []_u || []_v"]}), ["is no spiking rule"]),
         (SynapseRules([(("x", "y"), ["a -> a"])] * 2), ["has rules twice"]),
+        (SynapseRules({("x", "y"): ["a -> a(1)"]}), ["a rule of a synapse has no channel"]),
+        (Channels([("1", _PAIRS), ("1", [])]), ["channel '1' stands there twice"]),
+        (Channels({"1": _PAIRS, "": []}), ["the channel '' has no name"]),
+        (Channels({"1": [*_PAIRS, _PAIRS[0]]}), ["has synapse (x, y) twice"]),
     ],
 )
 def test_misuse_is_one_located_problem(variant, words):
@@ -668,6 +954,35 @@ def test_misuse_is_one_located_problem(variant, words):
         assert word in problem.message
         # A synapse of the rules is one of the system.
         assert problem.place.kind == ("synapse_target" if is_synapse else "variant")
+
+
+@pytest.mark.parametrize(
+    "rule, words",
+    [
+        ("a -> a(1); 2", "rules have no delay (remove '; 2')"),
+        ("a -> a", "names no channel"),
+        ("a -> lambda(1)", "sends nothing (remove the channel)"),
+        (snp.Rule("a", 1, 1, channel=""), "the channel is ''"),
+        (snp.Rule("a", 1, 1, channel=1), "the channel is 1"),  # pyright: ignore[reportArgumentType]
+    ],
+)
+def test_rules_that_no_channel_takes(rule, words):
+    neurons = [snp.Neuron("x", 1, [rule]), snp.Neuron("y")]
+    with pytest.raises(snp.InvalidSystem) as refusal:
+        snp.SpikingSystem(neurons, variant=Channels({"1": [("x", "y")]}))
+    assert words in refusal.value.problems[0].message
+    assert refusal.value.problems[0].place == Place("rule", 0, 0)
+
+
+def test_channels_need_their_variant_and_synapses_a_channel():
+    neurons = [snp.Neuron("x", 1, ["a -> a(1)"]), snp.Neuron("y"), snp.Neuron("z")]
+    with pytest.raises(snp.InvalidSystem, match="variant=Channels"):
+        snp.SpikingSystem(neurons, [("x", "y")])
+    with pytest.raises(snp.InvalidSystem, match=r"\(x, z\) belongs to no channel"):
+        snp.SpikingSystem(neurons, [("x", "z")], variant=Channels({"1": [("x", "y")]}))
+    for text in ("a -> a(1)", "ā -> a"):
+        with pytest.raises(snp.InvalidSystem, match="is of a variant"):
+            snp.PopulationSystem([snp.Population("p", 2, 0, [text])])
 
 
 def test_rules_of_neurons_are_refused_beside_rules_on_synapses():
@@ -729,3 +1044,18 @@ def test_no_file_loses_a_variant_silently(suffix, tmp_path):
     with pytest.raises(snp.WriteError, match="variant Exhaustive"):
         snp.write(system, tmp_path / f"model.{suffix}")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", ["pli", "json", "yaml", "in"])
+@pytest.mark.parametrize("system", [routed(), asking()], ids=["routed", "asking"])
+def test_what_only_a_variant_gives_is_dropped_on_request(system, suffix, tmp_path):
+    form = {"json": "websnapse"}.get(suffix)
+    path = tmp_path / f"model.{suffix}"
+    kind = type(system.variant).__name__
+    with pytest.raises(snp.WriteError, match=f"the variant {kind}"):
+        snp.write(system, path, format=form)
+    with pytest.warns(snp.io.WriteWarning):
+        snp.write(system, path, format=form, lossy=True)
+    found = snp.read(path, format=form)
+    assert found.variant is None and found.num_neurons == system.num_neurons
+    assert not any(rule.channel for rule in found.rules)

@@ -31,6 +31,7 @@ def with_ballast(system: snp.SpikingSystem) -> snp.SpikingSystem:
     compilation: they never fire, and have no synapse with the others."""
     first = snp.Neuron("ballast 1", 0, [_RULE])
     others = [snp.Neuron("ballast 2")]
+    weighted = [(first.name, others[0].name, 2)]
     if not system.is_growing:
         others += [snp.Neuron(f"ballast {number}") for number in range(3, 6)]
         names = [neuron.name for neuron in (first, *others)]
@@ -38,11 +39,13 @@ def with_ballast(system: snp.SpikingSystem) -> snp.SpikingSystem:
         others.append(snp.Neuron("ballast 6", 0, [changing]))
         left = SIZE - len(system.neurons) - len(others) - 1
         others += [snp.Neuron(f"ballast {7 + number}") for number in range(left)]
+        if left:
+            weighted.append(("ballast 6", "ballast 7", 2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", snp.ModelWarning)
         return system.replace(
             neurons=[*system.neurons, first, *others],
-            synapses=[*system.synapses, (first.name, others[0].name, 2)],
+            synapses=[*system.synapses, *weighted],
             input={**system.input, first.name: (0, 0)},
             output=[*system.output, first.name],
             level="extended",

@@ -12,7 +12,16 @@ from pathlib import Path
 from unittest import mock
 
 import snpjax as snp
-from snpjax import AntiSpikes, Astrocyte, Astrocytes, Exhaustive, SynapseRules, graphs
+from snpjax import (
+    AntiSpikes,
+    Astrocyte,
+    Astrocytes,
+    Channels,
+    Exhaustive,
+    Requests,
+    SynapseRules,
+    graphs,
+)
 from snpjax.io import Format, Source, formats_of, model_text
 from snpjax.io.formats import Holds
 from snpjax.io.read import read_net_source
@@ -60,6 +69,12 @@ SYSTEMS = {
     "astrocytes": one("a -> a", variant=Astrocytes([Astrocyte([("p", "q")], 1)])),
     "rules on synapses": snp.SpikingSystem(
         [snp.Neuron("p", 1), snp.Neuron("q")], variant=SynapseRules({("p", "q"): ["a -> a"]})
+    ),
+    "channels": snp.SpikingSystem(
+        [snp.Neuron("p", 1, ["a -> a(1)"]), snp.Neuron("q")], variant=Channels({"1": [("p", "q")]})
+    ),
+    "communication on request": snp.SpikingSystem(
+        [snp.Neuron("p", 1, ["a/Q(a^2, q)"]), snp.Neuron("q", 2)], variant=Requests()
     ),
     "positions (notes)": one("a -> a", notes={"positions": {"p": [0, 1], "q": [2, 3]}}),
     "populations, projections": snp.PopulationSystem(

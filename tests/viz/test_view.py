@@ -547,6 +547,14 @@ VARIANTS = {
         [snp.Neuron("x", 5), *_OTHERS],
         snp.SynapseRules({("x", "y"): ["a+/a -> a", "a+/a^2 -> a^3"], ("x", None): ["a+/a -> a"]}),
     ),
+    "channels": (
+        [snp.Neuron("x", 5, ["a+/a -> a(1)", "a+/a -> a^2(2)"]), *_OTHERS],
+        snp.Channels({"1": [("x", "y")], "2": [("x", "y"), ("x", "z")]}),
+    ),
+    "requests": (
+        [snp.Neuron("x", 1, ["a*/Q(a, y)", "a/Q(a^inf, z)"]), snp.Neuron("y", 3), snp.Neuron("z")],
+        snp.Requests(),
+    ),
     "plasticity": ([snp.Neuron("x", 3, ["a+/a -> -1(x, {y})", "a+/a -> a"]), *_OTHERS], None),
     "budding": ([snp.Neuron("x", 1, ["[a]_x -> []_x / []_w"]), *_OTHERS], None),
 }
@@ -556,7 +564,8 @@ VARIANTS = {
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_variant_is_stepped_as_by_the_reference(name):
     neurons, variant = VARIANTS[name]
-    system = quietly(snp.SpikingSystem, neurons, _TO_BOTH, variant=variant, output="x")
+    options = {} if name == "requests" else {"synapses": _TO_BOTH, "output": "x"}
+    system = quietly(snp.SpikingSystem, neurons, variant=variant, **options)
     session = Session("v.snp.json", _text_of(system))
     model = session.answer("begin", {})["model"]
     rows = session.answer("first", {"model": model})["rows"]
@@ -573,7 +582,7 @@ def test_every_variant_is_stepped_as_by_the_reference(name):
             )
     assert [row["halted"] for row in rows][-1] == known.halted
     described = session.answer("begin", {})["system"]
-    assert len(described["synapses"]) == 2 and json.dumps(described)
+    assert len(described["synapses"]) == len(system.synapses) and json.dumps(described)
 
 
 NETS = {

@@ -161,6 +161,16 @@ def test_systems_that_change_and_variants():
     )
     assert texts(network_scene(ruled)).count("a → a") == 1  # at the synapse
     assert "a → a  (out)" in texts(network_scene(ruled))
+    routed = snp.SpikingSystem(
+        [snp.Neuron("x", 1, ["a -> a(2)"]), snp.Neuron("y")],
+        [("x", "y", 3)],
+        variant=snp.Channels({"1": [("x", "y")], "2": [("x", "y")]}),
+    )
+    assert {"a → a(2)", "3(1, 2)"} <= set(texts(network_scene(routed)))
+    requests = snp.SpikingSystem(
+        [snp.Neuron("x", 1, ["a/Q(a^2, y)"]), snp.Neuron("y", 2)], variant=snp.Requests()
+    )
+    assert [arrow.is_dashed for arrow in arrows(network_scene(requests))] == [True]
     watched = snp.SpikingSystem(
         [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y")],
         [("x", "y")],

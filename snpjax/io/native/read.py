@@ -93,7 +93,7 @@ class _Reader:
             for path, item in top.items("dictionary")
         ]
         variant = self.variant.read(top.values.get("variant"))
-        self.synapse_paths += self.variant.added_synapses({(s, t) for s, t, _ in synapses})
+        self.synapse_paths += self.variant.added_synapses(variant, {(s, t) for s, t, _ in synapses})
 
         def tried(variant: Variant | None) -> tuple[SpikingSystem | None, tuple[Problem, ...]]:
             return try_to_build(

@@ -22,10 +22,16 @@ from ..source import guard_or_error
 
 _KINDS = ("produce", "divide", "bud", "plasticity")
 _KEYS = {
-    "produce": ("guard", "consume", "produce", "delay", "sign"),
+    "produce": ("guard", "consume", "produce", "delay", "sign", "channel"),
     "divide": ("guard", "divide"),
     "bud": ("guard", "bud"),
     "plasticity": ("guard", "consume", "plasticity"),
+}
+_KEY_OF_CODE = {
+    "forgetting_delay": "delay",
+    "anti_spikes": "sign",
+    "channel": "channel",
+    "unused_channel": "channel",
 }
 OF_PLASTICITY = ("alpha", "k", "targets")
 _PRODUCT = re.compile(r"(?:-+>|→|\\to(?![a-z])|\\rightarrow)\s*")
@@ -47,7 +53,7 @@ class ReadRule:
                 return (*self.path, "produce")
             if isinstance(self.value, str) and (arrow := _PRODUCT.search(self.value)):
                 return (*self.path, InString(arrow.end()))
-        key = {"forgetting_delay": "delay", "anti_spikes": "sign"}.get(code)
+        key = _KEY_OF_CODE.get(code)
         if key is not None and isinstance(self.value, dict) and key in self.value:
             return (*self.path, key)
         return self.path
@@ -106,7 +112,8 @@ class RuleReader:
         produce, delay, sign = (entries.integer(key, default=x) for key, x in defaults)
         if consume is None or produce is None or delay is None or sign is None:
             return None
-        return ReadRule(Rule(guard, consume, produce, delay, sign), path, value, whole)
+        channel = entries.text("channel") if "channel" in entries else None
+        return ReadRule(Rule(guard, consume, produce, delay, sign, channel), path, value, whole)
 
     def entries(self, value: object, path: JsonPath, keys: tuple[str, ...]) -> Entries | None:
         """A rule that is an object with some of these keys."""
@@ -135,7 +142,7 @@ class RuleReader:
             rest = Rule.parse(text.rpartition("/")[2])  # all but the guard
         except RuleError:
             return None
-        stand_in = Rule(NO_GUARD, rest.consume, rest.produce, rest.delay, rest.sign)
+        stand_in = Rule(NO_GUARD, rest.consume, rest.produce, rest.delay, rest.sign, rest.channel)
         return ReadRule(stand_in, path, text, is_whole=False)
 
     def _read_growth(

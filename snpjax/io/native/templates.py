@@ -48,7 +48,13 @@ class TemplateReader:
     ) -> RuleTemplate | PlasticityTemplate | None:
         if isinstance(value, str):
             read = self.rules.read_text(value, path)
-            return RuleTemplate.of(read.rule) if read is not None and read.is_whole else None  # pyright: ignore[reportArgumentType]
+            if read is None or not read.is_whole:
+                return None
+            try:
+                return RuleTemplate.of(read.rule)  # pyright: ignore[reportArgumentType]
+            except TypeError as error:  # it is of a variant
+                self.findings.error(path, str(error))
+                return None
         keys = _PLASTIC_KEYS if isinstance(value, dict) and "plasticity" in value else _KEYS
         entries = self.rules.entries(value, path, keys)
         if entries is None:

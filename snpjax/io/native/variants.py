@@ -1,12 +1,14 @@
 """The variant of a system in the native JSON: how its steps differ from those of the definition.
 
-`{"kind": "anti_spikes"}`, `{"kind": "exhaustive"}`, `{"kind": "astrocytes", "astrocytes":
-[{"synapses": [[from, to]], "threshold": n}]}` or `{"kind": "synapse_rules", "synapses": [{"from":
-s, "to": t, "rules": rules}]}`, where `"to": null` is the environment.
+`{"kind": "anti_spikes"}`, `{"kind": "exhaustive"}`, `{"kind": "requests"}`, `{"kind":
+"astrocytes", "astrocytes": [{"synapses": [[from, to]], "threshold": n}]}`, `{"kind":
+"synapse_rules", "synapses": [{"from": s, "to": t, "rules": rules}]}`, where `"to": null` is the
+environment, or `{"kind": "channels", "channels": [{"channel": label, "synapses": [[from, to]]}]}`.
 """
 
 from collections.abc import Callable
 
+from ...spiking.model.communication_variants import Channels, Requests
 from ...spiking.model.system import SpikingSystem
 from ...spiking.model.validity import Place
 from ...spiking.model.variants import (
@@ -17,6 +19,7 @@ from ...spiking.model.variants import (
     RuledSynapse,
     SynapseRules,
     Variant,
+    added_synapses,
 )
 from ..json_checks import Entries, Findings
 from ..json_text import JsonPath
@@ -30,9 +33,12 @@ _KEYS = {
     "exhaustive": ("kind",),
     "astrocytes": ("kind", "astrocytes"),
     "synapse_rules": ("kind", "synapses"),
+    "channels": ("kind", "channels"),
+    "requests": ("kind",),
 }
 _OF_ASTROCYTE = ("synapses", "threshold")
 _OF_SYNAPSE = ("from", "to", "rules")
+_OF_CHANNEL = ("channel", "synapses")
 #: Problems of what goes together with the variant, not of a part of it.
 _OF_WHOLE = ("variant", "variant_options")
 
@@ -50,9 +56,9 @@ class VariantReader:
         is_known: Callable[[str, JsonPath, str], bool],
     ):
         self.findings, self.rules, self.is_known = findings, rules, is_known
-        self.paths: list[JsonPath] = []  # of astrocytes, or of synapses
+        self.paths: list[JsonPath] = []  # of astrocytes, of channels, or of synapses with rules
         self.rules_of: list[list[ReadRule]] = []
-        self.pairs: list[RuledSynapse] = []
+        self.path_of: dict[RuledSynapse, JsonPath] = {}  # of synapses that belong to the system
         self.may_be_signed = False  # after a mistake: anti-spikes may have been meant
 
     def read(self, value: object) -> Variant | None:
@@ -71,10 +77,14 @@ class VariantReader:
                 return AntiSpikes()
             case "exhaustive":
                 return Exhaustive()
+            case "requests":
+                return Requests()
             case "astrocytes":
                 return self._astrocytes(entries)
             case "synapse_rules":
                 return self._synapse_rules(entries)
+            case "channels":
+                return self._channels(entries)
         fix = f"write one of {', '.join(_KEYS)}"
         return self.findings.wrong(kind, (*_PATH, "kind"), "the kind of variant", fix)
 
@@ -88,23 +98,35 @@ class VariantReader:
         found = []
         for entries in self._parts(variant, "astrocytes", "the astrocyte", _OF_ASTROCYTE):
             threshold = entries.integer("threshold", "the threshold")
-            pairs = self._pairs(entries, len(found) + 1)
+            pairs = self._pairs(entries, f"astrocyte {len(found) + 1}", "an astrocyte")
             if threshold is not None and pairs is not None:
                 found.append(Astrocyte(pairs, threshold))
                 self.paths.append(entries.path)
         return Astrocytes(found)
 
-    def _pairs(self, astrocyte: Entries, number: int) -> list[tuple[str, str]] | None:
-        """The synapses of an astrocyte; `None` if one is none, or names no neuron."""
-        items, pairs = astrocyte.items("synapses"), []
+    def _channels(self, variant: Entries) -> Channels:
+        found = []
+        for entries in self._parts(variant, "channels", "the channel", _OF_CHANNEL):
+            label = entries.text("channel")
+            pairs = self._pairs(entries, f"channel {label!r}", "a channel")
+            if label is not None and pairs is not None:
+                found.append((label, pairs))
+                self.paths.append(entries.path)
+        return Channels(found)
+
+    def _pairs(self, part: Entries, name: str, kind: str) -> list[tuple[str, str]] | None:
+        """The synapses of an astrocyte or a channel; `None` if one is none, or names no neuron."""
+        items, pairs = part.items("synapses"), []
         for path, item in items:
-            what = "a synapse of an astrocyte"
-            pair = self.findings.pair(item, path, what, "items (write [from, to])")
+            pair = self.findings.pair(
+                item, path, f"a synapse of {kind}", "items (write [from, to])"
+            )
             if pair is not None:
-                here = f"astrocyte {number}, synapse ({pair[0]}, {pair[1]})"
+                here = f"{name}, synapse ({pair[0]}, {pair[1]})"
                 if all([self.is_known(x, (*path, end), here) for end, x in enumerate(pair)]):
                     pairs.append(pair)
-        is_list = isinstance(astrocyte.values["synapses"], list)
+                    self.path_of.setdefault(pair, path)
+        is_list = isinstance(part.values["synapses"], list)
         return pairs if is_list and len(pairs) == len(items) else None
 
     def _synapse_rules(self, variant: Entries) -> SynapseRules:
@@ -120,7 +142,7 @@ class VariantReader:
             if target is not None:
                 is_known &= self.is_known(target, entries.at("to"), what)
             if is_known:
-                self.pairs.append((source, target))
+                self.path_of.setdefault((source, target), entries.path)
                 self.rules_of.append(rules)
                 self.paths.append(entries.path)
                 found.append(((source, target), [rule.rule for rule in rules]))
@@ -128,13 +150,11 @@ class VariantReader:
 
     # Places
 
-    def added_synapses(self, given: set[tuple[str, str]]) -> list[JsonPath]:
-        """Where the synapses with rules stand that a system has besides the given ones."""
-        return [
-            path
-            for path, pair in zip(self.paths, self.pairs, strict=False)
-            if pair[1] is not None and pair not in given
-        ]
+    def added_synapses(
+        self, variant: Variant | None, given: set[tuple[str, str]]
+    ) -> list[JsonPath]:
+        """Where the synapses of the variant stand that a system has besides the given ones."""
+        return [self.path_of[pair] for pair in added_synapses(variant) if pair not in given]
 
     def rule(self, place: Place) -> ReadRule | None:
         """The rule of a synapse that a problem is about, if it is."""
@@ -159,12 +179,20 @@ def variant_text(system: SpikingSystem, rules: Callable[..., str]) -> str:
             return '{"kind": "anti_spikes"}'
         case Exhaustive():
             return '{"kind": "exhaustive"}'
+        case Requests():
+            return '{"kind": "requests"}'
         case Astrocytes(astrocytes):
             items = []
             for astrocyte in astrocytes:
                 pairs = ", ".join(map(as_strings, astrocyte.synapses))
                 items.append(f'{{"synapses": [{pairs}], "threshold": {int(astrocyte.threshold)}}}')
             return f'{{"kind": "astrocytes", "astrocytes": {as_lines("[", items, "]")}}}'
+        case Channels(channels):
+            items = []
+            for label, own in channels:
+                pairs = ", ".join(map(as_strings, own))
+                items.append(f'{{"channel": {as_string(label)}, "synapses": [{pairs}]}}')
+            return f'{{"kind": "channels", "channels": {as_lines("[", items, "]")}}}'
         case SynapseRules(ruled):
             items = []
             for (source, target), own in ruled:

@@ -4,7 +4,14 @@ import json
 from collections.abc import Sequence
 
 from ...spiking.model.population import AnySystem, PopulationSystem
-from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
+from ...spiking.model.rule import (
+    AnyRule,
+    BuddingRule,
+    DivisionRule,
+    PlasticityRule,
+    RequestRule,
+    Rule,
+)
 from ...spiking.model.system import Neuron
 from ..losses import Losses, reads_back
 from .texts import SCHEMA, as_file, as_lines, as_string, as_strings
@@ -83,8 +90,10 @@ class _RuleTexts:
 
 
 def _rule(rule: AnyRule, label: str) -> str | None:
-    if isinstance(rule, Rule) and reads_back(rule):
+    if isinstance(rule, Rule | RequestRule) and reads_back(rule):
         return as_string(str(rule))
+    if isinstance(rule, RequestRule):
+        return None
     guard = str(rule.guard)
     if isinstance(rule, Rule | PlasticityRule) and rule.guard.is_exactly(rule.consume):
         entries = []  # without a guard: exactly the spikes consumed
@@ -103,6 +112,8 @@ def _rule(rule: AnyRule, label: str) -> str | None:
         entries += [f'"produce": {int(rule.produce)}', f'"delay": {int(rule.delay)}']
         if rule.sign != 1:
             entries.append(f'"sign": {int(rule.sign)}')
+        if rule.channel is not None:
+            entries.append(f'"channel": {as_string(rule.channel)}')
     if isinstance(rule, PlasticityRule):
         change = f'{{"alpha": "{rule.alpha}", "k": {int(rule.k)}'
         entries.append(f'"plasticity": {change}, "targets": {as_strings(rule.targets)}}}')

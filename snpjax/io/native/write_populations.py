@@ -64,7 +64,8 @@ def _template(template: AbstractTemplate, population: Population, system: Popula
     guard = _shared_guard(template)
     is_shared = guard is not None and all(np.ndim(x) == 0 for x in (consume, produce, delay))
     if is_shared and not is_all and not is_plastic:
-        rule = Rule(guard, *(int(np.asarray(x)) for x in (consume, produce, delay)))
+        least, sent, steps = (int(np.asarray(x)) for x in (consume, produce, delay))
+        rule = Rule(guard, least, sent, steps)
         if reads_back(rule):
             return as_string(str(rule))
     entries: dict[str, Any] = {}

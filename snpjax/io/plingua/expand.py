@@ -330,14 +330,14 @@ class _Expander:
 
     def _plain_rule(self, key: tree.RuleKey) -> Rule | None:
         """The rule of a kind of which there was none, if its guard is one."""
-        text, *numbers = key
+        text, consume, produce, delay = key
         try:
-            guard = Guard.exactly(numbers[0]) if text is None else guard_or_error(text)
+            guard = Guard.exactly(consume) if text is None else guard_or_error(text)
         except ValueError:  # it is too large
             return None
         if not isinstance(guard, Guard):
             return None
-        return self._rules.setdefault(key, Rule(guard, *numbers))
+        return self._rules.setdefault(key, Rule(guard, consume, produce, delay))
 
     def _add_rule(self, label: str, rule: AnyRule, node: RuleNode) -> None:
         self._num_rules += 1

@@ -13,6 +13,7 @@ from ...spiking.model.rule import (
     BuddingRule,
     DivisionRule,
     PlasticityRule,
+    RequestRule,
     Rule,
     rule_text,
 )
@@ -165,7 +166,7 @@ class RuleTexts:
         """The statement of a rule of the neurons written as `owner`; none after a loss."""
         if isinstance(rule, str):
             raise AssertionError(f"{here} does not parse; please report this as a bug of snpjax")
-        if isinstance(rule, PlasticityRule):
+        if isinstance(rule, PlasticityRule | RequestRule):
             self.losses.add(f"{here}, the plasticity rule {rule_text(rule, label)}", "left out")
             return []
         guard = self.guard(rule.guard)

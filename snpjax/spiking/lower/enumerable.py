@@ -70,6 +70,7 @@ class SearchedMachine(eqx.Module):
             usual=self.usual,
             last_step=self.last_step,
             wider=wider[0] if wider else None,
+            may_conflict=self.program.requests is not None,
         )
 
     def init(self) -> SpikingState:
@@ -339,6 +340,8 @@ def column_of(system: AnySystem, name: str) -> tuple[int | slice, bool]:
     has_rules = any(neuron.rules for neuron in some)
     if isinstance(system, SpikingSystem) and isinstance(system.variant, SynapseRules):
         has_rules |= name in system.variant.leaving
+    if isinstance(system, SpikingSystem) and system.asked:
+        has_rules |= name in system.asked
     return position, has_rules
 
 

@@ -15,6 +15,7 @@ from snpjax_formats.memory import listed
 from snpjax_formats.parts import edges_into
 from snpjax_formats.stored import SMALL, entry_bucket
 
+from ..model.communication_variants import Channels, Requests
 from ..model.compatibility import TEXTBOOK
 from ..model.population import AnySystem, PopulationSystem, positions_of
 from ..model.rule_table import ALL, SlotTable, as_int64, slots_of_neurons
@@ -23,6 +24,7 @@ from ..model.template import column
 from ..model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules
 from .astrocytes import AstrocyteColumns
 from .plastic_synapses import PlasticColumns
+from .request_columns import RequestColumns
 from .ruled_synapses import RuledColumns
 
 
@@ -97,6 +99,7 @@ class HostProgram:
     trains: Int[np.ndarray, "steps inputs"]
     largest: int
     network: NetworkColumns | None = None  # in no part
+    requests: RequestColumns | None = None
     known_arrival: tuple[float, int] | None = None  # `largest_arrival`, where it is known
 
     @property
@@ -123,7 +126,7 @@ class HostProgram:
         is_exact = arriving < 2**52
         compatibility = self.system.compatibility
         may_grow = compatibility is not TEXTBOOK and compatibility.may_grow
-        if may_grow or self.is_exhaustive or not is_exact:
+        if may_grow or self.is_exhaustive or self.requests is not None or not is_exact:
             return 0
         start = int(np.abs(self.spikes).max(initial=0))
         return (np.iinfo(dtype).max - start) // max(int(arriving), 1)
@@ -142,6 +145,8 @@ class HostProgram:
             arriving[targets] += part.arrivals(production[sources])
         if self.network is not None:
             arriving += self.network.arrivals(production)
+        if self.requests is not None:
+            arriving += self.requests.arrivals(self.num_neurons)
         if len(self.trains):
             np.add.at(arriving, self.inputs, np.abs(self.trains.astype(float)).max(axis=0))
         return arriving
@@ -174,6 +179,7 @@ def host_program_of(system: SpikingSystem, *, faithful: bool) -> HostProgram:
     if faithful and table.families is not None:
         table = slots_of_neurons(system.neurons, faithful=True, compatibility=system.compatibility)
     network = _network_of(system, table)
+    requests = RequestColumns.of(system, table) if isinstance(system.variant, Requests) else None
     spikes = [neuron.spikes for neuron in system.neurons]
     trains = system.input.values()
     largest = max(
@@ -182,10 +188,12 @@ def host_program_of(system: SpikingSystem, *, faithful: bool) -> HostProgram:
         _largest_weight(system),
         max((abs(spikes) for train in trains for spikes in train), default=0),
         0 if network is None else network.largest,
+        0 if requests is None else requests.largest,
     )
     return HostProgram(
         system=system,
         table=table,
+        requests=requests,
         spikes=as_int64(spikes),
         parts=(SynapsePart(_delivered(system, network), 0, count, 0, count),),
         outputs=np.asarray([names[name] for name in system.output], np.int64),
@@ -200,6 +208,8 @@ def _network_of(system: SpikingSystem, table: SlotTable) -> NetworkColumns | Non
     match system.variant:
         case SynapseRules():
             return RuledColumns.of(system, table)
+        case Channels():
+            return RuledColumns.of_channels(system, table)
         case Astrocytes():
             return AstrocyteColumns.of(system)
     return PlasticColumns.of(system, table) if system.changes_network else None

@@ -178,6 +178,9 @@ def lower_columns(
             rows = stored_rows(columns, storage, padding)
         if columns.network is not None and storage is not None:
             network = columns.network.lowered(size, padding.slots, storage.carried)
+        requests = None
+        if columns.requests is not None:
+            requests = columns.requests.lowered(size, padding.slots, dtype)
         if compatibility.stop_at_closed_target:
             edges = columns.joined().parts[0].edges.resized(size, size)
             ordered = OrderedSynapses.of(edges.typed(dtype))
@@ -196,6 +199,7 @@ def lower_columns(
             ordered=ordered,
             initial=device_array(np.pad(columns.spikes, (0, size - len(columns.spikes))), dtype),
             network=network,
+            requests=requests,
             most_together=together,
             has_families=padding.has_families and not columns.has_anti_spikes,
             may_overflow=True,

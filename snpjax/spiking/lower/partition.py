@@ -113,7 +113,9 @@ def _check(columns: HostProgram, mesh: Mesh, layout: LayoutLike) -> None:
             "Give it to `run`."
         )
     what = None
-    if columns.network is not None:
+    if columns.requests is not None:
+        what = "Communication on request"
+    elif columns.network is not None:
         what = "Synapses that rules change or that astrocytes control"
     elif columns.system.compatibility.stop_at_closed_target:
         what = "Synapses that deliver in their order (`stop_at_closed_target`)"

@@ -39,6 +39,7 @@ class PlasticColumns:
     most: int  # spikes that one synapse carries
     deletes_within: bool
     is_plastic: Bool[np.ndarray, " neurons"]
+    weights: Int[np.ndarray, "places plastic"] | None  # None: every weight is 1
     largest: int = 0
     num_choosers: int = 0
 
@@ -66,6 +67,10 @@ class PlasticColumns:
         targets[place, owner] = pairs - owner * size
         at = np.searchsorted(pairs, there)
         initial[place[at], owner[at]] = True
+        weights, value = None, rules.initial.value
+        if value is not None and (value != 1).any():
+            weights = np.ones(shape, np.int64)
+            weights[place[at], owner[at]] = value
         place = place[np.searchsorted(pairs, possible)]
         # The rule of every slot of a plastic neuron.
         types = table.type_of[neurons]
@@ -81,7 +86,7 @@ class PlasticColumns:
             is_within[place[is_its], source[is_its]] = True
         first, second = np.asarray([_TURNS[alpha] for alpha in ALPHAS])[rules.kind].T
         count = np.minimum(rules.k, shape[0])
-        most = int(table.produce[:, types][is_used].max(initial=1))
+        most = int(np.abs(table.produce[:, types][is_used]).max(initial=1))
         return cls(
             neurons,
             targets,
@@ -91,6 +96,7 @@ class PlasticColumns:
             most=most,
             deletes_within=system.compatibility.delete_within_N,
             is_plastic=rules.is_plastic,
+            weights=weights,
         )
 
     def carries(self, edges: Edges) -> Bool[np.ndarray, " edges"]:
@@ -103,6 +109,7 @@ class PlasticColumns:
         """A bound on what arrives at each neuron if each of them emits so much, or 1 by a synapse
         that it creates."""
         sent = np.broadcast_to(np.maximum(production[self.neurons], 1), self.targets.shape)
+        sent = sent if self.weights is None else sent * self.weights
         is_one = self.targets >= 0
         return np.bincount(
             self.targets[is_one], weights=sent[is_one], minlength=len(production)
@@ -130,7 +137,8 @@ class PlasticColumns:
         plastic_of[neurons] = np.arange(len(neurons))
         targets = pad(self.targets, "places plastic", -1)
         source = np.flatnonzero(targets >= 0)
-        edges = Edges(source, targets.flat[source], None, targets.size, num_neurons)
+        value = None if self.weights is None else pad(self.weights, "places plastic").flat[source]
+        edges = Edges(source, targets.flat[source], value, targets.size, num_neurons)
         return PlasticSynapses(
             neurons=device_array(neurons, jnp.int32),
             plastic_of=device_array(plastic_of[:-1], jnp.int32),

@@ -1,4 +1,4 @@
-"""Synapses with rules of their own, of the variant `SynapseRules`."""
+"""Synapses that carry what the rule says, of the variants `SynapseRules` and `Channels`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,9 @@ from snpjax_formats.stored import slot_bucket
 
 from ...choice import NO_RULE, AbstractChoice, Steps
 from ...results import RESULTS
+from ..model.communication_variants import Channels
 from ..model.guard import Guard
+from ..model.rule import Rule
 from ..model.rule_table import Slot, SlotTable, as_int64, table_of_slots
 from ..model.variants import SynapseRules
 from ..step.dynamic_synapses import Change
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class RuledSynapses(AbstractStatelessNetwork):
-    """What each alternative of a neuron sends along each of its synapses.
+    """What each slot of a neuron sends along each of its synapses.
 
     Axes: `slots` are those of the program; `places` are the synapses of one neuron.
     """
@@ -94,6 +96,27 @@ class RuledColumns:
                     if target is not None
                 )
         return cls(sent, targets, weights, largest)
+
+    @classmethod
+    def of_channels(cls, system: "SpikingSystem", table: SlotTable) -> "RuledColumns":
+        """Of a system whose rules send along channels."""
+        channels, names = cast(Channels, system.variant).of, system.names
+        leaving: list[list[tuple[int, int, tuple[str, ...]]]] = [[] for _ in system.neurons]
+        for source, target, weight in system.synapses:
+            leaving[names[source]].append((names[target], weight, channels[source, target]))
+        most = max(map(len, leaving), default=0)
+        shape = (len(leaving), most)
+        targets, weights = np.full(shape, -1, np.int64), np.ones(shape, np.int64)
+        is_sent = np.zeros((table.num_slots, *shape), bool)
+        for index, (neuron, own) in enumerate(zip(system.neurons, leaving, strict=True)):
+            targets[index, : len(own)] = [target for target, _, _ in own]
+            weights[index, : len(own)] = as_int64(weight for _, weight, _ in own)
+            column = table.type_of[index]
+            for slot in np.flatnonzero(table.low[:, column] <= table.high[:, column]).tolist():
+                rule = cast(Rule, neuron.rules[table.number[slot, column]])
+                is_sent[slot, index, : len(own)] = [rule.channel in labels for _, _, labels in own]
+        sent = np.where(is_sent, table.produce[:, table.type_of, None], 0)
+        return cls(sent, targets, weights, int(sent.max(initial=0)))
 
     def carries(self, edges: Edges) -> Bool[np.ndarray, " edges"]:
         """Which synapses of the system these are: all."""

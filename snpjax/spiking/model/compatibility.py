@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 from .guard import Guard
-from .rule import AnyRule, PlasticityRule, Rule, is_count
+from .rule import AnyRule, PlasticityRule, RequestRule, Rule, is_count
 
 
 #: What becomes of an emission that is still pending when its neuron selects again.
@@ -152,6 +152,8 @@ class Compatibility:
         """
         guard = rule.guard
         if not isinstance(rule, Rule):
+            if isinstance(rule, RequestRule):
+                return guard, 0
             return guard, rule.consume if isinstance(rule, PlasticityRule) else 1
         if self.threshold_rules and guard.is_exactly(rule.consume):
             guard = Guard.interval(rule.consume)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .communication_variants import Channels
 from .guard import Guard
 from .rule import BuddingRule, DivisionRule, Rule
 
@@ -61,7 +62,14 @@ def with_any_input(system: "SpikingSystem", input: AnyInput) -> "SpikingSystem":
     if unknown or not neurons:
         which = f"There is no neuron {unknown[0]!r}" if unknown else "No neuron has an input train"
         raise ValueError(f"{which}. Name the input neurons: AnyInput(..., neurons=[...]).")
-    rules = [Rule(Guard.interval(1), 1, spikes) for spikes in range(input.most + 1)]
+    added_synapses = [(environment_of(name), own) for name in neurons for own in called[name]]
+    variant, channel = system.variant, None
+    if isinstance(variant, Channels):
+        variant, channel = variant.extended("input", added_synapses), "input"
+    rules = [
+        Rule(Guard.interval(1), 1, spikes, channel=channel if spikes else None)
+        for spikes in range(input.most + 1)
+    ]
     for name in neurons if system.is_growing else ():
         _check_stays(system, name)
     # Labels that nobody bears at first have no synapse.
@@ -71,11 +79,12 @@ def with_any_input(system: "SpikingSystem", input: AnyInput) -> "SpikingSystem":
         neurons=(*system.neurons, *added),
         synapses=(
             *system.synapses,
-            *((environment_of(name), own, 1) for name in neurons for own in called[name]),
+            *((source, target, 1) for source, target in added_synapses),
         ),
         dictionary=(*system.dictionary, *unborn),
         input={name: train for name, train in system.input.items() if name not in neurons},
         level="extended",
+        variant=variant,
     )
 
 

@@ -61,6 +61,14 @@ class PlasticRules:
         """The place among the rules of each target's."""
         return np.repeat(np.arange(len(self.neuron)), np.diff(self.starts))
 
+    @property
+    def created(self) -> Int[np.ndarray, " targets"]:
+        """The synapses that some rule creates, `source * neurons + target` each."""
+        creates = np.asarray(["+" in alpha for alpha in ALPHAS])
+        rule = self.rule_of_target
+        pairs = self.neuron[rule].astype(np.int64) * self.initial.num_targets + self.targets
+        return pairs[creates[self.kind[rule]]]
+
     def targets_of(self, neuron: int, number: int) -> Int[np.ndarray, " targets"]:
         """The set N of one rule; empty for any other rule."""
         start, stop = np.searchsorted(self.neuron, (neuron, neuron + 1))

@@ -423,7 +423,8 @@ def plasticity_problems(system: "PopulationSystem") -> Iterator[_Finding]:
 def _plastic_synapse_problems(
     system: "PopulationSystem", rules: PlasticRules
 ) -> Iterator[_Finding]:
-    """Synapses of plastic neurons whose weight is not 1, alone or together."""
+    """Synapses of plastic neurons that are there twice, and those with a weight that may be created
+    again."""
     size = system.num_neurons
     seen = np.zeros(0, np.int64)
     initial = np.sort(rules.initial.source.astype(np.int64) * size + rules.initial.target)
@@ -436,16 +437,20 @@ def _plastic_synapse_problems(
         is_repeated[np.delete(np.arange(len(pairs)), np.unique(pairs, return_index=True)[1])] = True
         weights = np.ones(len(edges)) if edges.value is None else edges.value
         seen = np.concatenate([seen, pairs])
-        for edge in np.flatnonzero((weights != 1) | is_repeated)[:1].tolist():
+        is_weighted = (weights != 1) & np.isin(pairs, rules.created)
+        for edge in np.flatnonzero(is_weighted | is_repeated)[:1].tolist():
             source, target = (system.name_of(int(x[edge])) for x in (edges.source, edges.target))
-            found, fix = f"has weight {weights[edge]}", "give it weight 1"
-            if weights[edge] == 1:
-                found, fix = "is there twice", "leave one out"
             message = (
-                f"{what}: the synapse ({source}, {target}) {found}, but the plasticity of "
-                f"{source} creates and deletes single synapses of weight 1 ({fix})"
+                f"is there twice, but the plasticity of {source} creates and deletes single "
+                "synapses (leave one out)"
             )
-            yield Place("synapse", index), message
+            if is_weighted[edge]:
+                message = (
+                    f"has weight {weights[edge]}, and the plasticity of {source} may create it "
+                    "again, for which no definition says a weight (give it weight 1, or leave "
+                    "it out of the targets)"
+                )
+            yield Place("synapse", index), f"{what}: the synapse ({source}, {target}) {message}"
 
 
 def compatibility_problems(system: "PopulationSystem") -> Iterator[_Finding]:

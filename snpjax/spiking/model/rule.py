@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from .guard import Guard, as_integer
 
@@ -16,6 +16,9 @@ Alpha: TypeAlias = Literal["+", "-", "+-", "-+"]
 
 #: A name as rule texts hold it; any other name stands there between quotes, as in JSON.
 PLAIN_NAME = re.compile(r"[\w#.]+(?:\{[\w,+-]*\})?")
+
+#: A label of a channel as rule texts hold it; any other stands there between quotes, too.
+PLAIN_CHANNEL = re.compile(r"(?![aā]+(?![\w#.]))[\w#.]+")
 
 #: The letter of anti-spikes.
 ANTI_SPIKE = "ā"
@@ -44,6 +47,8 @@ class Rule:
     - `consume`: c >= 1, spikes.
     - `produce`: p >= 0, spikes.
     - `delay`: d >= 0, steps.
+    - `channel`: the label l of a rule `E/a^c -> a^p(l)` (only with the variant `Channels`): its
+      spikes leave along the synapses of that channel.
     - `sign`: -1 for a rule of anti-spikes, which are negative spikes (only with the variant
       `AntiSpikes`): its guard is tested on their number, `consume` of them are removed, and both
       are written with `ā`. A negative `produce` sends anti-spikes, whatever the sign.
@@ -60,6 +65,7 @@ class Rule:
     produce: int
     delay: int
     sign: int
+    channel: str | None
 
     def __init__(
         self,
@@ -68,16 +74,19 @@ class Rule:
         produce: int = 0,
         delay: int = 0,
         sign: int = 1,
+        channel: str | None = None,
     ) -> None:
         object.__setattr__(self, "guard", _guard_or_exactly(guard, consume))
         object.__setattr__(self, "consume", consume)
         object.__setattr__(self, "produce", produce)
         object.__setattr__(self, "delay", delay)
         object.__setattr__(self, "sign", sign)
+        object.__setattr__(self, "channel", channel)
 
     @classmethod
     def parse(cls, text: str) -> "Rule":
-        r"""Read `"a^2/a -> a; 1"`, `"a^3 -> lambda"`, `"a(aa)*/a -> a^2"`, `"ā^2/ā -> a"`.
+        r"""Read `"a^2/a -> a; 1"`, `"a^3 -> lambda"`, `"a(aa)*/a -> a^2"`, `"ā^2/ā -> a"`,
+        `"a^2/a -> a(1)"`.
 
         The arrow may be `->`, `-->`, `→`, `\to`; nothing produced is `lambda`, `λ`, `\lambda`, `#`
         or `0`. Counts are written `a`, `aaa`, `a^3` or `a{3}`.
@@ -89,9 +98,10 @@ class Rule:
 
         rule = parse_rule(text)
         if not isinstance(rule, Rule):
+            does = "is a request" if isinstance(rule, RequestRule) else "changes the network"
             message = (
-                "only spiking and forgetting rules are read here, and this rule changes the "
-                f"network (give it to a neuron, or write {type(rule).__name__}(...))"
+                f"only spiking and forgetting rules are read here, and this rule {does} "
+                f"(give it to a neuron, or write {type(rule).__name__}(...))"
             )
             raise RuleError(message, text, len(text) - len(text.lstrip()))
         return rule
@@ -201,7 +211,40 @@ class PlasticityRule:
         return rule_text(self)
 
 
-AnyRule: TypeAlias = Rule | DivisionRule | BuddingRule | PlasticityRule
+class SpikeQuery(NamedTuple):
+    """Asks a neuron for so many of its spikes, or with `None` for all of them."""
+
+    spikes: int | None
+    neuron: str
+
+    def __str__(self) -> str:
+        spikes = "a^inf" if self.spikes is None else spikes_text(self.spikes)
+        return f"({spikes}, {name_text(self.neuron)})"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRule:
+    """A request `E/Q(a^n, j)(a^inf, k)`: a neuron whose spikes are in L(E) asks n spikes of neuron
+    j, and all those of neuron k, as `Requests` says.
+
+    **Arguments:**
+
+    - `queries`: `SpikeQuery(n, "j")` and `SpikeQuery(None, "k")`, or such pairs; one for each
+      neuron asked.
+    """
+
+    guard: Guard
+    queries: tuple[SpikeQuery, ...]
+
+    def __init__(self, guard: GuardLike, queries: Sequence[tuple[int | None, str]]) -> None:
+        object.__setattr__(self, "guard", Guard.of(guard))
+        object.__setattr__(self, "queries", tuple(SpikeQuery(*query) for query in queries))
+
+    def __str__(self) -> str:
+        return rule_text(self)
+
+
+AnyRule: TypeAlias = Rule | DivisionRule | BuddingRule | PlasticityRule | RequestRule
 ALPHAS: tuple[str, ...] = get_args(Alpha)
 
 
@@ -222,6 +265,8 @@ def rule_text(rule: AnyRule, label: str | None = None) -> str:
             guard = _counts_text(rule.guard)
             parent = owner if rule.parent is None else f"_{name_text(rule.parent)}"
             return f"[{guard}]{owner} -> []{parent} / []_{name_text(rule.bud)}"
+        case RequestRule():
+            return f"{_counts_text(rule.guard)}/Q{''.join(map(str, rule.queries))}"
         case PlasticityRule():
             targets = f"{{{', '.join(map(name_text, rule.targets))}}}"
             change = f" {targets}" if label is None else f"({name_text(label)}, {targets})"
@@ -230,8 +275,9 @@ def rule_text(rule: AnyRule, label: str | None = None) -> str:
     if rule.produce:
         is_negative = (as_integer(rule.produce) or 0) < 0
         produce = _anti(spikes_text(-rule.produce)) if is_negative else spikes_text(rule.produce)
+    channel = "" if rule.channel is None else f"({channel_text(str(rule.channel))})"
     delay = f"; {rule.delay}" if rule.delay else ""
-    return f"{_left_text(rule)} -> {produce}{delay}"
+    return f"{_left_text(rule)} -> {produce}{channel}{delay}"
 
 
 def _guard_or_exactly(guard: GuardLike | None, consume: int) -> Guard:
@@ -268,6 +314,11 @@ def _anti(text: str) -> str:
 def spikes_text(count: int) -> str:
     """A number of spikes, as `a^3`."""
     return "a" if count == 1 else f"a^{count}"
+
+
+def channel_text(label: str) -> str:
+    """The label of a channel as rules hold it; `a` alone would be spikes."""
+    return label if PLAIN_CHANNEL.fullmatch(label) else json.dumps(label, ensure_ascii=False)
 
 
 def name_text(name: str) -> str:

@@ -8,18 +8,23 @@ from ..._text.surrogates import HALF, lone_escape
 from .guard import Guard, GuardError
 from .rule import (
     ANTI_SPIKE,
+    PLAIN_CHANNEL,
     PLAIN_NAME,
     Alpha,
     AnyRule,
     BuddingRule,
     DivisionRule,
     PlasticityRule,
+    RequestRule,
     Rule,
     RuleError,
+    SpikeQuery,
 )
 
 
 _MAX_DIGITS = 10
+_REQUEST = re.compile(r"/\s*Q(?=\s*\()")
+_ALL_SPIKES = frozenset({"a^inf", "a^∞", r"a^\infty", r"a^{\infty}"})
 _ARROW = re.compile(r"-+>|→|\\to(?![a-z])|\\rightarrow")
 _LAMBDA = frozenset({"lambda", "λ", r"\lambda", "#", "0", "empty"})
 _BLANKS = re.compile(r"\s*")
@@ -27,15 +32,20 @@ _ALPHA = re.compile(r"\+\s*-|-\s*\+|[+±∓-]")
 _SIGNS = {"±": "+-", "∓": "-+"}
 _ANTI_SPIKES = re.compile(r"\s*-\s*a")  # a production that is no plasticity
 _GROWTH, _CHANGE = "[a^2]_i -> []_j || []_k", "a/a -> +2(i, {j, k})"  # in messages
-_NAME = re.compile(rf'{PLAIN_NAME.pattern}|"(?:[^"\\]|\\.)*"')
+_QUERIES = "a^2/Q(a^3, j)(a^inf, k)"
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_NAME = re.compile(rf"{PLAIN_NAME.pattern}|{_QUOTED}")
+_CHANNEL = re.compile(rf"\(\s*(?:({PLAIN_CHANNEL.pattern})|({_QUOTED}))\s*\)")
 
 
 def parse_rule(text: str, label: str | None = None) -> AnyRule:
     r"""Read a rule: `"a^2/a -> a; 1"`, `"a^3 -> lambda"`, `"[a^2]_i -> []_j || []_k"`, `"[a]_i ->
-    []_i / []_j"`, `"a/a -> +2(i, {j, k})"`.
+    []_i / []_j"`, `"a/a -> +2(i, {j, k})"`, `"a^2/Q(a^3, j)(a^inf, k)"`.
 
     Anti-spikes are written `ā`, or with a minus before the whole guard or number: `"ā^2/ā -> a"` is
-    also `"-a^2/-a -> a"`. Blanks may stand anywhere. `||` is also `‖`, `+-` is also `±`, `-+` is
+    also `"-a^2/-a -> a"`. A channel
+    follows what it carries, as in `"a -> a(1)"`; a label of letters `a` alone stands there between
+    quotes. Blanks may stand anywhere. `||` is also `‖`, `+-` is also `±`, `-+` is
     also `∓`. A label that is no plain word stands between quotes: `[]_"Cx1,0"`.
 
     **Arguments:**
@@ -47,6 +57,10 @@ def parse_rule(text: str, label: str | None = None) -> AnyRule:
     """
     if text.lstrip().startswith("["):
         return _Scanner(text, 0, label, _GROWTH).growth()
+    request = _REQUEST.search(text)
+    if request is not None:
+        guard = _guard(text[: request.start()], text, 0)
+        return RequestRule(guard, _Scanner(text, request.end(), label, _QUERIES).queries())
     arrow = _ARROW.search(text)
     if arrow is None:
         raise RuleError('there is no arrow (write "a^2/a -> a; 1")', text, len(text))
@@ -57,7 +71,8 @@ def parse_rule(text: str, label: str | None = None) -> AnyRule:
             raise RuleError("a plasticity rule has no anti-spikes (write a)", text, 0)
         change = _Scanner(text, arrow.end(), label, _CHANGE).change()
         return PlasticityRule(guard, consume, *change)
-    return Rule(guard, consume, *_production(text, arrow.end()), sign)
+    produce, channel, delay = _production(text, arrow.end())
+    return Rule(guard, consume, produce, delay, sign, channel)
 
 
 class _Scanner:
@@ -121,6 +136,27 @@ class _Scanner:
         self._end("a plasticity rule")
         return cast(Alpha, _SIGNS.get(alpha, alpha)), int(digits), targets
 
+    def queries(self) -> list[SpikeQuery]:
+        found = []
+        while not found or self._next() == "(":
+            self._expect("(")
+            comma = self.text.find(",", self.position)
+            if comma < 0:
+                self._fail(f'the neuron asked is missing (write "{self.example}")')
+            part = self.text[self.position : comma]
+            is_all = "".join(part.split()) in _ALL_SPIKES
+            count = None if is_all else _count(part, self.text, self.position)
+            self.position = comma + 1
+            found.append(SpikeQuery(count, self._name()))
+            self._expect(")")
+            self._accept(",")
+        self._end("a request")
+        return found
+
+    def _next(self) -> str:
+        self._skip()
+        return self.text[self.position : self.position + 1]
+
     def _child(self) -> tuple[int, str | None]:
         """Where the label of a new neuron stands or is missing, and the label."""
         self._expect("[")
@@ -148,14 +184,7 @@ class _Scanner:
             self._fail("the name of a neuron is missing (put unusual ones in quotes)")
         if not name.startswith('"'):
             return name
-        at = self.position - len(name)
-        half = lone_escape(name)
-        if half is not None:
-            self._fail(f"{name[half : half + 6]} is {HALF} (write both halves)", at + half)
-        try:
-            return json.loads(name, strict=False)
-        except ValueError:
-            self._fail("this is no quoted name (write it as a string of JSON)", at)
+        return _quoted(name, self.text, self.position - len(name))
 
     def _end(self, what: str) -> None:
         if self._accept(";"):
@@ -217,21 +246,43 @@ def _sign(part: str, text: str, start: int) -> tuple[int, str]:
     return -1, part.replace(ANTI_SPIKE, "a")
 
 
-def _production(text: str, start: int) -> tuple[int, int]:
-    """The spikes produced and the delay, which stand after the arrow."""
-    right, semicolon, delay_text = text[start:].partition(";")
-    produce = 0
+def _production(text: str, start: int) -> tuple[int, str | None, int]:
+    """The spikes produced, their channel and the delay, which stand after the arrow."""
+    channel, semicolon = _CHANNEL.search(text, start), text.find(";", start)
+    end = after = len(text) if semicolon < 0 else semicolon
+    label = None
+    if channel is not None and channel.start() < end:
+        end, after = channel.span()
+        plain, quoted = channel.groups()
+        label = plain or _quoted(quoted, text, channel.start(2))
+    right, produce = text[start:end], 0
     if right.strip().lower() not in _LAMBDA:
         sign, right = _sign(right, text, start)
         produce = sign * _count(right, text, start)
-    if not semicolon:
-        return produce, 0
-    digits, at = delay_text.strip(), start + len(right) + 1
+    gap, has_delay, delay_text = text[after:].partition(";")
+    if gap.strip():
+        raise RuleError("there is text after the channel (remove it)", text, after)
+    if not has_delay:
+        return produce, label, 0
+    digits, at = delay_text.strip(), after + len(gap) + 1
     if not (digits.isascii() and digits.isdigit()):
         raise RuleError('the delay is not a number of steps (write "; 2")', text, at)
     if len(digits) > _MAX_DIGITS:
         raise RuleError("the delay is too large", text, at)
-    return produce, int(digits)
+    return produce, label, int(digits)
+
+
+def _quoted(name: str, text: str, at: int) -> str:
+    """A name between quotes."""
+    half = lone_escape(name)
+    if half is not None:
+        message = f"{name[half : half + 6]} is {HALF} (write both halves)"
+        raise RuleError(message, text, at + half)
+    try:
+        return json.loads(name, strict=False)
+    except ValueError:
+        message = "this is no quoted name (write it as a string of JSON)"
+        raise RuleError(message, text, at) from None
 
 
 def _guard(part: str, text: str, start: int) -> Guard:

@@ -10,7 +10,7 @@ from jaxtyping import Int
 from ...choice import NO_RULE
 from .compatibility import TEXTBOOK, Compatibility
 from .guard import Guard, Term
-from .rule import AnyRule, PlasticityRule, Rule
+from .rule import AnyRule, PlasticityRule, RequestRule, Rule
 
 
 if TYPE_CHECKING:
@@ -268,6 +268,8 @@ def _effect(rule: AnyRule) -> tuple[int, int, int]:
     what else they and plasticity do is no effect of a slot."""
     if isinstance(rule, Rule):
         return rule.consume, rule.produce, rule.delay
+    if isinstance(rule, RequestRule):
+        return 0, 0, 0
     return rule.consume if isinstance(rule, PlasticityRule) else ALL, 0, 0
 
 

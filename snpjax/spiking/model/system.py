@@ -8,19 +8,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
 from ..._text.counts import plural
+from .communication_variants import Requests
 from .compatibility import TEXTBOOK, Compatibility
 from .rule import (
     AnyRule,
     BuddingRule,
     DivisionRule,
-    PlasticityRule,
+    RequestRule,
     Rule,
     RuleError,
     rule_text,
 )
 from .rule_syntax import parse_rule
 from .validity import InvalidSystem, Level, ModelWarning, Problem, check
-from .variants import AntiSpikes, Exhaustive, SynapseRules, Variant
+from .variants import AntiSpikes, Exhaustive, SynapseRules, Variant, added_synapses
 
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def parse_rules(rules: Sequence[AnyRule | str], label: str) -> tuple[AnyRule | s
     parsed: list[AnyRule | str] = []
     for rule in rules:
         try:
-            if not isinstance(rule, str | Rule | DivisionRule | BuddingRule | PlasticityRule):
+            if not isinstance(rule, str | AnyRule):
                 raise TypeError(f'{rule!r} is no rule (write Rule(...), or a text as "a^2/a -> a")')
             rule = parse_rule(rule, label) if isinstance(rule, str) else rule
         except RuleError:
@@ -189,8 +190,8 @@ class SpikingSystem(AbstractSystem):
       and budding).
     - `rules_by_label`: rules of labels that no initial neuron bears (division and budding).
     - `compatibility`: in what it runs as another simulator does; by default in nothing.
-    - `variant`: another way of making steps: `AntiSpikes()`, `Exhaustive()`, `Astrocytes(...)` or
-      `SynapseRules(...)`, see `snpjax.spiking.model.variants`.
+    - `variant`: another way of making steps: `AntiSpikes()`, `Exhaustive()`, `Astrocytes(...)`,
+      `SynapseRules(...)`, `Channels(...)` or `Requests()`, see `snpjax.spiking.model.variants`.
     - `notes`: what a file says besides, in values of JSON: `"positions"` (neuron to `[x, y]`),
       `"expected"`, .... It changes nothing, and is no part of what makes systems equal.
 
@@ -241,12 +242,12 @@ class SpikingSystem(AbstractSystem):
         if not isinstance(variant, Variant | None):
             raise TypeError(
                 f"`variant` is {variant!r} (write AntiSpikes(), Exhaustive(), Astrocytes(...), "
-                "SynapseRules(...) or None)"
+                "SynapseRules(...), Channels(...), Requests() or None)"
             )
-        if isinstance(variant, SynapseRules):
+        added = added_synapses(variant)
+        if added:
             given = {tuple(_with_weight(synapse)[:2]) for synapse in synapses}
-            ruled = (pair for pair, _ in variant.rules if pair[1] is not None)
-            synapses = [*synapses, *(pair for pair in ruled if pair not in given)]  # pyright: ignore[reportAssignmentType]
+            synapses = [*synapses, *(pair for pair in added if pair not in given)]
         for neuron in neurons:
             if not isinstance(neuron, Neuron):
                 raise TypeError(f"{neuron!r} is no neuron (write Neuron(name, spikes, rules))")
@@ -408,7 +409,15 @@ class SpikingSystem(AbstractSystem):
     @cached_property
     def changes_network(self) -> bool:
         """Whether rules create or delete neurons or synapses."""
-        return bool(self.rules_by_label) or not all(isinstance(rule, Rule) for rule in self.rules)
+        return bool(self.rules_by_label) or not all(
+            isinstance(rule, Rule | RequestRule) for rule in self.rules
+        )
+
+    @cached_property
+    def asked(self) -> frozenset[str]:
+        """The neurons that others ask for spikes."""
+        requests = (rule for rule in self.rules if isinstance(rule, RequestRule))
+        return frozenset(query.neuron for rule in requests for query in rule.queries)
 
     @cached_property
     def is_growing(self) -> bool:
@@ -510,7 +519,7 @@ class SpikingSystem(AbstractSystem):
         from .environment import AnyInput, with_any_input
 
         if isinstance(input, AnyInput):
-            if isinstance(self.variant, Exhaustive | SynapseRules):
+            if isinstance(self.variant, Exhaustive | SynapseRules | Requests):
                 raise ValueError(
                     "Any input comes from a neuron with rules that are used once a step, which "
                     f"{type(self.variant).__name__} has not. Give trains."

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from ..._text.model_warning import ModelWarning as ModelWarning
 from ..._text.nearest import nearest
+from .communication_variants import Channels, Requests
 from .guard import Guard, as_integer
 from .rule import (
     ALPHAS,
@@ -21,6 +22,7 @@ from .rule import (
     BuddingRule,
     DivisionRule,
     PlasticityRule,
+    RequestRule,
     Rule,
     is_count,
     rule_text,
@@ -67,6 +69,9 @@ SEVERITIES: dict[str, tuple[Severity | None, Severity | None]] = {
     "anti_spikes": ("error", "error"),
     "astrocyte": ("error", "error"),
     "synapse_rules": ("error", "error"),
+    "channel": ("error", "error"),
+    "unused_channel": ("warning", "warning"),
+    "request": ("error", "error"),
 }
 
 
@@ -78,7 +83,7 @@ class Place:
     `Place("rule", 2, 0)` is the first rule of the third neuron; `Place("rule", "j", 0)` that of the
     label j. In a system of populations `index` counts populations and projections, and `part` leads
     on from there: `("consume", 5)` is what the sixth neuron consumes. For `variant`, `index` counts
-    its astrocytes, or its synapses with rules, and `rule` the rules of one.
+    its astrocytes, its channels, or its synapses with rules, and `rule` the rules of one.
     """
 
     kind: Literal[
@@ -223,6 +228,9 @@ def _check_rules_of(
                 yield "dead_rule", place, message, None
         except ValueError as error:
             yield "bad_guard", place, f"{here}: {error}", None
+        if isinstance(rule, RequestRule) and not isinstance(system.variant, Requests):
+            message = f"{here}: {rule} is a request (build the system with variant=Requests())"
+            yield "request", place, message, None
         if isinstance(rule, Rule):
             yield from _check_spiking_rule(rule, place, here)
             if rule.sign < 0 and not has_anti_spikes:
@@ -231,6 +239,12 @@ def _check_rules_of(
                     "(build the system with variant=AntiSpikes())"
                 )
                 yield "anti_spikes", place, message, None
+            if rule.channel is not None and not isinstance(system.variant, Channels):
+                message = (
+                    f"{here}: {rule_text(rule)} sends along a channel "
+                    "(build the system with variant=Channels(...))"
+                )
+                yield "channel", place, message, None
     yield from _check_overlap(owner, owner_text, rules)
 
 
@@ -344,7 +358,11 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
                 name = label if isinstance(owner, str) else system.neurons[owner].name
                 yield from _check_targets(rule, name, place, here, system.names)
     if grows and rewires:
-        message = "plasticity cannot be combined with division or budding (use one of them)"
+        message = (
+            "plasticity cannot be combined with division or budding: its rules name neurons, and "
+            "where these divide no definition says which of those with that label a new synapse "
+            "leads to (use one of them)"
+        )
         yield "mixed_dynamics", max(grows, rewires, key=str), message, min(grows, rewires, key=str)
     changes = grows or rewires
     compatibility = system.compatibility
@@ -360,7 +378,7 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
             f"(remove the others of {compatibility})"
         )
         yield "dynamic_options", rewires, message, None
-    if changes and system.signed:
+    if changes and system.signed and not isinstance(system.variant, AntiSpikes):
         message = (
             "with division, budding and plasticity counts are never negative (remove signed=True)"
         )
@@ -422,10 +440,12 @@ def _check_synapses(system: "SpikingSystem") -> Iterator[_Finding]:
     if _are_plain_synapses(system):
         return
     names = system.names
-    plastic = {
-        neuron.name
+    created = {
+        (neuron.name, target)
         for neuron in system.neurons
-        if any(isinstance(rule, PlasticityRule) for rule in neuron.rules)
+        for rule in neuron.rules
+        if isinstance(rule, PlasticityRule) and "+" in str(rule.alpha)
+        for target in rule.targets
     }
     seen: dict[tuple[str, str], int] = {}
     for index, (source, target, weight) in enumerate(system.synapses):
@@ -455,10 +475,11 @@ def _check_synapses(system: "SpikingSystem") -> Iterator[_Finding]:
         elif weight < 0 and not system.signed:
             message = f"{here} has the negative weight {weight} (declare the system signed=True)"
             yield "negative_weight", place, message, None
-        elif source in plastic:
+        elif (source, target) in created:
             message = (
-                f"{here} has weight {weight}, but the plasticity of {source!r} creates and deletes "
-                "synapses of weight 1 (give the synapse weight 1)"
+                f"{here} has weight {weight}, and the plasticity of {source!r} may create it "
+                "again, for which no definition says a weight (give it weight 1, or leave "
+                f"{target!r} out of the targets)"
             )
             yield "plastic_weight", place, message, None
         else:
@@ -519,6 +540,8 @@ def bad_numbers(rule: AnyRule, has_anti_spikes: bool) -> Iterator[tuple[str, obj
             yield "the number of spikes produced", rule.produce, fix
         if not is_integer(rule.sign) or abs(rule.sign) != 1:
             yield "the sign", rule.sign, "write 1, or -1 for anti-spikes"
+        if rule.channel is not None and not (isinstance(rule.channel, str) and rule.channel):
+            yield "the channel", rule.channel, "write a text"
         if not is_count(rule.delay):
             yield "the delay", rule.delay, "write an integer, 0 or more"
         elif rule.delay >= 2**31:

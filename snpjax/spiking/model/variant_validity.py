@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .rule import AnyRule, Rule, is_count
+from .communication_validity import check_channels, check_requests
+from .communication_variants import Channels, Requests
+from .rule import (
+    AnyRule,
+    BuddingRule,
+    DivisionRule,
+    PlasticityRule,
+    Rule,
+    is_count,
+)
 from .validity import (
     Place,
     bad_numbers,
@@ -12,12 +21,30 @@ from .validity import (
     parse_failure,
     unknown_neuron,
 )
-from .variants import MAX_ALTERNATIVES, Astrocytes, SynapseRules
+from .variants import MAX_ALTERNATIVES, AntiSpikes, Astrocytes, Exhaustive, SynapseRules
 
 
 if TYPE_CHECKING:
     from .system import SpikingSystem
     from .validity import _Finding
+
+
+#: Why a variant has no meaning together with plasticity, or with division and budding.
+_NOT_WITH_PLASTICITY: dict[type, str] = {
+    Exhaustive: "a rule that is used several times at once creates and deletes synapses once",
+    Astrocytes: "no definition says which astrocyte controls a synapse that is created",
+    SynapseRules: "a synapse that is created has no rules",
+    Channels: "no definition says to which channel a synapse that is created belongs",
+    Requests: "there are no synapses to create or delete",
+}
+_NOT_WITH_GROWTH: dict[type, str] = {
+    AntiSpikes: "no definition says at which anti-spikes a neuron divides",
+    Exhaustive: "a neuron that divides is empty, and cannot divide as often as its spikes allow",
+    Astrocytes: "no definition says which astrocyte controls the synapses of a new neuron",
+    SynapseRules: "no definition says which rules the synapses of a new neuron have",
+    Channels: "no definition says to which channels the synapses of a new neuron belong",
+    Requests: "a query names one neuron, and several or none may come to bear its label",
+}
 
 
 def check_variant(system: "SpikingSystem") -> Iterator["_Finding"]:
@@ -26,19 +53,25 @@ def check_variant(system: "SpikingSystem") -> Iterator["_Finding"]:
     name, place = type(variant).__name__, Place("variant", 0)
     message = f'the variant {name} is no part of the definition (use level "extended")'
     yield "variant", place, message, None
-    dynamic = [
-        Place("rule", index, number)
+    rules = [
+        (Place("rule", index, number), rule)
         for index, neuron in enumerate(system.neurons)
         for number, rule in enumerate(neuron.rules)
-        if not isinstance(rule, Rule | str)
     ]
-    dynamic += [Place("rule", label, 0) for label in system.rules_by_label]
-    if dynamic:
-        message = (
-            f"the variant {name} cannot be combined with plasticity, division or budding "
-            "(remove such rules, or the variant)"
-        )
-        yield "variant_options", dynamic[0], message, None
+    grows = [at for at, rule in rules if isinstance(rule, DivisionRule | BuddingRule)]
+    grows += [Place("rule", label, 0) for label in system.rules_by_label]
+    rewires = [at for at, rule in rules if isinstance(rule, PlasticityRule)]
+    for what, dynamic, reasons in (
+        ("plasticity", rewires, _NOT_WITH_PLASTICITY),
+        ("division and budding", grows, _NOT_WITH_GROWTH),
+    ):
+        reason = reasons.get(type(variant))
+        if dynamic and reason is not None:
+            message = (
+                f"the variant {name} cannot be combined with {what}: {reason} "
+                "(remove such rules, or the variant)"
+            )
+            yield "variant_options", dynamic[0], message, None
     if not system.compatibility.is_textbook:
         message = (
             f"the variant {name} follows its definition only "
@@ -49,6 +82,10 @@ def check_variant(system: "SpikingSystem") -> Iterator["_Finding"]:
         yield from _check_astrocytes(system, variant)
     if isinstance(variant, SynapseRules):
         yield from _check_synapse_rules(system, variant)
+    if isinstance(variant, Channels):
+        yield from check_channels(system, variant)
+    if isinstance(variant, Requests):
+        yield from check_requests(system)
 
 
 def _check_astrocytes(system: "SpikingSystem", variant: Astrocytes) -> Iterator["_Finding"]:
@@ -150,5 +187,7 @@ def _check_rule(rule: AnyRule | str, here: str) -> Iterator[tuple[str, str]]:
         yield "synapse_rules", f"{here}: rules of synapses have no delay (remove '; {rule.delay}')"
     if rule.sign < 0:
         yield "anti_spikes", f"{here}: {rule} is of anti-spikes (write a)"
+    if rule.channel is not None:
+        yield "channel", f"{here}: a rule of a synapse has no channel (remove it from {rule})"
     if not can_apply(rule.guard, rule.consume):
         yield "dead_rule", f"{here}: {rule} can never apply (no count in its guard is large enough)"

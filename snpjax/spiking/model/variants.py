@@ -8,6 +8,7 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple, TypeAlias
 
+from .communication_variants import Channels, Requests
 from .rule import AnyRule, Rule, RuleError
 from .rule_syntax import parse_rule
 
@@ -26,11 +27,14 @@ class AntiSpikes:
 
     A rule of anti-spikes (`Rule(..., sign=-1)`, written `ā^2/ā -> a`) tests its guard on their
     number and removes them; a negative production sends anti-spikes. Initial spikes and input may
-    be negative, and so may weights: the system is `signed`.
+    be negative, and so may weights: the system is `signed`. Plasticity rules test and consume
+    spikes, and a synapse that is created brings a spike.
 
     ??? cite "Source"
         Pan, Paun 2009, "Spiking neural P systems with anti-spikes". Differs from it in: 1. extended
         rules; 2. annihilation needs no rule of its own, and happens before any rule is selected.
+        Together with plasticity: Yang, Li, Huang, Peng, Wang 2019, "Spiking neural P systems with
+        structural plasticity and anti-spikes", to be compared with what stands here.
     """
 
 
@@ -176,7 +180,14 @@ class SynapseRules:
         )
 
 
-Variant: TypeAlias = AntiSpikes | Exhaustive | Astrocytes | SynapseRules
+Variant: TypeAlias = AntiSpikes | Exhaustive | Astrocytes | SynapseRules | Channels | Requests
+
+
+def added_synapses(variant: Variant | None) -> list[tuple[str, str]]:
+    """The synapses that a variant names, and that its system need not name again."""
+    if isinstance(variant, SynapseRules):
+        return [(source, target) for (source, target), _ in variant.rules if target is not None]
+    return list(variant.of) if isinstance(variant, Channels) else []
 
 
 def _parsed(rule: AnyRule | str) -> AnyRule | str:

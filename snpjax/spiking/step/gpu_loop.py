@@ -139,6 +139,7 @@ def is_supported(program: SpikingProgram, save: Save, cores: int) -> bool:
         and not program.is_exhaustive
         and program.compatibility.is_textbook
         and program.network is None
+        and program.requests is None
         and program.ordered is None
         and program.rows is None
         and program.low.ndim == program.trains.ndim == 2

@@ -11,6 +11,7 @@ from ..model.compatibility import Compatibility
 from .dynamic_synapses import AbstractNetwork
 from .exchange import Exchange
 from .ordered import OrderedSynapses
+from .requests import RequestedSpikes
 from .shapes import Counts, Table
 
 
@@ -74,6 +75,7 @@ class SpikingProgram(eqx.Module):
     # Whether a rule is used as often as it can be; it is where `most_together` bounds that.
     is_exhaustive: bool = eqx.field(static=True, default=False)
     kept: Int[Array, "slots columns"] | None = None  # None: no rule repeats another
+    requests: RequestedSpikes | None = None  # None: no neuron asks others
     exchange: Exchange | None = None  # None: all neurons are on this device
 
     @property

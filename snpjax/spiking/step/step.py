@@ -33,6 +33,7 @@ from ...results import RESULTS, select_result
 from ...trajectory import Save
 from .dynamic_synapses import Change
 from .program import SpikingProgram
+from .requests import Moved
 from .shapes import Counts, Flags, Matches, PerSlot, Table
 
 
@@ -120,6 +121,8 @@ def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slo
         matches &= (state.timers <= last)[None]
     if program.network is not None:
         matches = program.network.allowed(matches, state.network)
+    if program.requests is not None:
+        matches = program.requests.satisfiable(matches, state.spikes)
     return matches
 
 
@@ -174,8 +177,11 @@ def step(
     change = None
     if program.network is not None:
         change = program.network.change(state.network, selected.slots, choice, state.step)
-    arrived = _deliver(program, state, used, sent, everywhere, change)
-    failure = _failure(program, state, selected, sent, arrived, change, choice)
+    moved = None
+    if program.requests is not None:
+        moved = program.requests.moved(selected.slots, state.spikes)
+    arrived = _deliver(program, state, used, sent, everywhere, change, moved)
+    failure = _failure(program, state, selected, sent, arrived, change, moved, choice)
     return _finish(program, state, selected, used, sent, everywhere, arrived, change, failure)
 
 
@@ -352,6 +358,7 @@ def _deliver(
     sent: _Sent,
     everywhere: Integer[Array, "sources *paths"],
     change: Change | None,
+    moved: Moved | None,
 ) -> _Arrived:
     """What is left in each neuron, and what arrives: by synapses and from the environment."""
     emissions, left = sent.emissions, state.spikes
@@ -367,6 +374,8 @@ def _deliver(
         arriving = program.synapses.deliver(everywhere, accumulate=emissions.dtype)
     if program.network is not None and change is not None:
         arriving += program.network.deliver(state.network, change, emissions)
+    if moved is not None:
+        arriving += moved.change
     if program.ordered is not None:
         arriving = program.ordered.deliver(emissions, sent.timers > 0)
     if program.trains.shape[0] > 0:
@@ -385,6 +394,7 @@ def _failure(
     sent: _Sent,
     arrived: _Arrived,
     change: Change | None,
+    moved: Moved | None,
     choice: AbstractChoice,
 ) -> tuple[Any, Int[Array, "*paths"]]:
     """How the step fails, if it does, and the first neuron for which it does."""
@@ -402,6 +412,14 @@ def _failure(
             overflows |= (leaving > _along(program.most_together, state)) | (leaving < 0)
         culprit = _first_anywhere(program, overflows)
         failure = select_result(culprit < nobody, RESULTS.spike_overflow, failure)
+    if moved is not None:
+        for fails, how in (
+            (moved.is_too_much, RESULTS.spike_overflow),
+            (moved.are_conflicting, RESULTS.queries_conflict),
+        ):
+            first = _first_anywhere(program, fails)
+            failure = select_result(first < nobody, how, failure)
+            culprit = jnp.where(first < nobody, first, culprit)
     if change is not None:
         refused = change.culprit
         failure = select_result(refused < nobody, change.failure, failure)

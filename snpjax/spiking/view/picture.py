@@ -29,8 +29,9 @@ from ...drawing.scene import (
     to_svg,
     width_of,
 )
+from ..model.communication_variants import Channels
 from ..model.population import AnySystem, PopulationSystem
-from ..model.rule import PlasticityRule
+from ..model.rule import PlasticityRule, RequestRule
 from ..model.system import Neuron, SpikingSystem
 from ..model.variants import Astrocytes, SynapseRules
 from .pretty import rule_lines, spikes_text
@@ -171,6 +172,8 @@ def _links(system: SpikingSystem) -> list[CardLink]:
     texts: dict[tuple[str, str | None], str] = {}
     if isinstance(system.variant, SynapseRules):
         texts = {pair: ", ".join(rule_lines(own, "", 2)) for pair, own in system.variant.rules}
+    elif isinstance(system.variant, Channels):
+        texts = {pair: _channels_text(own) for pair, own in system.variant.of.items()}
     links = [
         CardLink(names[s], names[t], _weight(w) + texts.get((s, t), ""))
         for s, t, w in system.synapses
@@ -183,6 +186,13 @@ def _links(system: SpikingSystem) -> list[CardLink]:
         if isinstance(rule, PlasticityRule)
         for target in rule.targets
     ]
+    possible += [
+        (names[query.neuron], names[neuron.name])
+        for neuron in system.neurons
+        for rule in neuron.rules
+        if isinstance(rule, RequestRule)
+        for query in rule.queries
+    ]
     if system.is_growing:
         labels = [*(n.label for n in system.neurons), *system.rules_by_label]
         place = {label: number for number, label in reversed(list(enumerate(labels)))}
@@ -190,6 +200,10 @@ def _links(system: SpikingSystem) -> list[CardLink]:
         possible += [(place[a], place[b]) for a, b in pairs]
     new = [CardLink(*pair, "", True) for pair in dict.fromkeys(possible) if pair not in there]
     return links + new
+
+
+def _channels_text(labels: Iterable[str]) -> str:
+    return shortened(f"({', '.join(labels)})", MAX_NAME)
 
 
 def _weight(weight: int) -> str:

@@ -69,7 +69,11 @@ def network_of(system: AnySystem, state: Any) -> Network:
         synapses = [synapse for synapse in synapses if not plastic.is_plastic[synapse[0]]]
         place, number = np.nonzero(np.asarray(state.exists)[: len(plastic.targets)])
         sources, targets = plastic.neurons[number], plastic.targets[place, number]
-        synapses += [(s, t, 1) for s, t in zip(sources.tolist(), targets.tolist(), strict=True)]
+        weights = np.ones_like(targets)
+        if plastic.weights is not None:
+            weights = plastic.weights[place, number]
+        columns = (sources.tolist(), targets.tolist(), weights.tolist())
+        synapses += list(zip(*columns, strict=True))
     return Network(tuple(names), tuple(sorted(synapses)))
 
 

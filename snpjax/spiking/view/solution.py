@@ -32,6 +32,7 @@ _FAILURES = (
     RESULTS.neurons_exceeded,
     RESULTS.synapses_exceeded,
     RESULTS.choice_refused,
+    RESULTS.queries_conflict,
 )
 
 S = TypeVar("S", bound="AbstractSolution")

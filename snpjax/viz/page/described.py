@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...spiking import Network, SpikingSystem, SynapseRules
+from ...spiking import Channels, Network, SpikingSystem, SynapseRules
 from ...spiking.view.picture import given_positions
 from ...spiking.view.run_text import label_rules
 
@@ -66,14 +66,18 @@ def listed(values: np.ndarray) -> list[list[int | str]]:
 def _rules(
     system: SpikingSystem,
 ) -> tuple[dict[str, list[str]], dict[tuple[str, str | None], list[str]]]:
-    """The texts of the rules of every label, and of those on synapses by their ends."""
+    """The texts of the rules of every label, and of what stands on synapses by their ends: rules or
+    channels."""
     if isinstance(system.variant, SynapseRules):
         return {}, {ends: [str(rule) for rule in rules] for ends, rules in system.variant.rules}
     own = {
         neuron.label: [system.rule_text(i, r) for r in range(len(neuron.rules))]
         for i, neuron in enumerate(system.neurons)
     }
-    return {**own, **(label_rules(system) if system.is_growing else {})}, {}
+    labels: dict[tuple[str, str | None], list[str]] = {}
+    if isinstance(system.variant, Channels):
+        labels |= {ends: [f"({', '.join(own)})"] for ends, own in system.variant.of.items()}
+    return {**own, **(label_rules(system) if system.is_growing else {})}, labels
 
 
 def _remarks(system: SpikingSystem) -> list[str]:
