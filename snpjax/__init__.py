@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         BuddingRule as BuddingRule,
         Capacity as Capacity,
         Compatibility as Compatibility,
+        DendriticDelays as DendriticDelays,
         DivisionRule as DivisionRule,
         Exhaustive as Exhaustive,
         Guard as Guard,
@@ -95,10 +96,13 @@ if TYPE_CHECKING:
         Rule as Rule,
         RuleError as RuleError,
         RuleTemplate as RuleTemplate,
+        Schedule as Schedule,
+        ScheduledSynapses as ScheduledSynapses,
         Solution as Solution,
         SolutionBatch as SolutionBatch,
         SpikingSystem as SpikingSystem,
         Synapse as Synapse,
+        SynapseDelays as SynapseDelays,
         SynapseRules as SynapseRules,
         SystemBatch as SystemBatch,
         compatibility as compatibility,
@@ -142,10 +146,11 @@ lazily(
         ".sleptsov": "SleptsovNet",
         ".spiking": """
             ALL NO_NUMBER AntiSpikes AnyInput Astrocyte Astrocytes BuddingRule Capacity
-            Compatibility DivisionRule Exhaustive Guard GuardError InvalidSystem ModelWarning
-            Network Neuron PlasticityRule PlasticityTemplate Population PopulationSystem Projection
-            Rule RuleError RuleTemplate Solution SolutionBatch SpikingSystem Synapse SynapseRules
-            SystemBatch compatibility
+            Compatibility DendriticDelays DivisionRule Exhaustive Guard GuardError InvalidSystem
+            ModelWarning Network Neuron PlasticityRule PlasticityTemplate Population
+            PopulationSystem Projection Rule RuleError RuleTemplate Schedule ScheduledSynapses
+            Solution SolutionBatch SpikingSystem Synapse SynapseDelays SynapseRules SystemBatch
+            compatibility
         """,
         ".trajectory": "SAVE_ALL SAVE_FINAL SAVE_OUTPUTS HistoryDropped NotSaved Save Trajectory",
     },

@@ -17,6 +17,12 @@ from typing import Any, Literal
 from ..spiking.model.guard import Guard
 from ..spiking.model.rule import ALPHAS, AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
 from ..spiking.model.system import Neuron, SpikingSystem
+from ..spiking.model.timed_variants import (
+    DendriticDelays,
+    Schedule,
+    ScheduledSynapses,
+    SynapseDelays,
+)
 from ..spiking.model.validity import Level, ModelWarning
 from ..spiking.model.variants import (
     AntiSpikes,
@@ -325,7 +331,15 @@ def _growth_rules(
 @st.composite
 def variant_systems(
     draw: Any,
-    kind: Literal["anti-spikes", "exhaustive", "astrocytes", "synapse-rules"],
+    kind: Literal[
+        "anti-spikes",
+        "exhaustive",
+        "astrocytes",
+        "synapse-rules",
+        "synapse-delays",
+        "dendritic-delays",
+        "scheduled-synapses",
+    ],
     *,
     max_neurons: int = 5,
     max_rules: int = 3,
@@ -336,7 +350,8 @@ def variant_systems(
 
     **Arguments:**
 
-    - `kind`: `"anti-spikes"`, `"exhaustive"`, `"astrocytes"` (at most two), or `"synapse-rules"`.
+    - `kind`: of the variant. There are at most two astrocytes, and at most seven delays or
+      schedules.
     - `max_rules`: of a neuron; of a synapse there are at most two, and delays are nowhere then.
     - `inputs`: some neurons may get an input train.
 
@@ -361,7 +376,17 @@ def variant_systems(
         return system.replace(variant=Exhaustive())
     if kind == "astrocytes":
         return draw(_with_astrocytes(system))
-    return draw(_with_synapse_rules(system))
+    if kind == "synapse-rules":
+        return draw(_with_synapse_rules(system))
+    if kind == "scheduled-synapses":
+        return system.replace(variant=ScheduledSynapses(draw(_schedules(system))))
+    delays = st.integers(0, 4)
+    if kind == "dendritic-delays":
+        own = st.dictionaries(st.sampled_from(sorted(system.names)), delays)
+        return system.replace(variant=DendriticDelays(draw(own)))
+    pairs = [(source, target) for source, target, _ in system.synapses]
+    own = st.dictionaries(st.sampled_from(pairs), delays, max_size=7) if pairs else st.just({})
+    return system.replace(variant=SynapseDelays(draw(own)))
 
 
 _signs = st.sampled_from([1, -1])
@@ -395,6 +420,18 @@ def _with_astrocytes(draw: Any, system: SpikingSystem) -> SpikingSystem:
     # Small ones, which are often reached exactly.
     astrocytes = [Astrocyte(group, draw(st.sampled_from([1, 2, 3, 0, 6]))) for group in groups]
     return system.replace(variant=Astrocytes(astrocytes))
+
+
+@st.composite
+def _schedules(draw: Any, system: SpikingSystem) -> list[Schedule]:
+    pairs = [(source, target) for source, target, _ in system.synapses]
+    found = []
+    for source, target in draw(st.lists(st.sampled_from(pairs), max_size=7)) if pairs else []:
+        start = draw(st.integers(0, 4))
+        stop = draw(st.none() | st.integers(start + 1, 6))
+        reference = draw(st.none() | st.sampled_from(sorted(system.names)))
+        found.append(Schedule(source, target, start, stop, reference))
+    return found
 
 
 @st.composite

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .rule import AnyRule, Rule, is_count
+from .timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays
 from .validity import (
     Place,
     bad_numbers,
@@ -49,6 +50,10 @@ def check_variant(system: "SpikingSystem") -> Iterator["_Finding"]:
         yield from _check_astrocytes(system, variant)
     if isinstance(variant, SynapseRules):
         yield from _check_synapse_rules(system, variant)
+    if isinstance(variant, SynapseDelays | DendriticDelays | ScheduledSynapses):
+        from .timed_validity import check_timed  # which makes findings as this module does
+
+        yield from check_timed(system, variant)
 
 
 def _check_astrocytes(system: "SpikingSystem", variant: Astrocytes) -> Iterator["_Finding"]:

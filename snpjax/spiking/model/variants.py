@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from .rule import AnyRule, Rule, RuleError
 from .rule_syntax import parse_rule
+from .timed_variants import TimedVariant
 
 
 #: Source and target of a synapse; the target `None` is the environment.
@@ -176,7 +177,7 @@ class SynapseRules:
         )
 
 
-Variant: TypeAlias = AntiSpikes | Exhaustive | Astrocytes | SynapseRules
+Variant: TypeAlias = AntiSpikes | Exhaustive | Astrocytes | SynapseRules | TimedVariant
 
 
 def _parsed(rule: AnyRule | str) -> AnyRule | str:
