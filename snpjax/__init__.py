@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         Capacity as Capacity,
         Channels as Channels,
         Compatibility as Compatibility,
+        DendriticDelays as DendriticDelays,
         DivisionRule as DivisionRule,
         Exhaustive as Exhaustive,
         Guard as Guard,
@@ -99,11 +100,14 @@ if TYPE_CHECKING:
         Rule as Rule,
         RuleError as RuleError,
         RuleTemplate as RuleTemplate,
+        Schedule as Schedule,
+        ScheduledSynapses as ScheduledSynapses,
         Solution as Solution,
         SolutionBatch as SolutionBatch,
         SpikeQuery as SpikeQuery,
         SpikingSystem as SpikingSystem,
         Synapse as Synapse,
+        SynapseDelays as SynapseDelays,
         SynapseRules as SynapseRules,
         SystemBatch as SystemBatch,
         compatibility as compatibility,
@@ -147,10 +151,11 @@ lazily(
         ".sleptsov": "SleptsovNet",
         ".spiking": """
             ALL NO_NUMBER AntiSpikes AnyInput Astrocyte Astrocytes BuddingRule Capacity
-            Channels Compatibility DivisionRule Exhaustive Guard GuardError InvalidSystem
-            ModelWarning Network Neuron PlasticityRule PlasticityTemplate Population
-            PopulationSystem Projection RequestRule Requests Rule RuleError RuleTemplate
-            Solution SolutionBatch SpikeQuery SpikingSystem Synapse SynapseRules SystemBatch
+            Channels Compatibility DendriticDelays DivisionRule Exhaustive Guard GuardError
+            InvalidSystem ModelWarning Network Neuron PlasticityRule PlasticityTemplate Population
+            PopulationSystem Projection RequestRule Requests Rule RuleError RuleTemplate Schedule
+            ScheduledSynapses Solution SolutionBatch SpikeQuery SpikingSystem Synapse SynapseDelays
+            SynapseRules SystemBatch
             compatibility
         """,
         ".trajectory": "SAVE_ALL SAVE_FINAL SAVE_OUTPUTS HistoryDropped NotSaved Save Trajectory",

@@ -28,6 +28,12 @@ from .model.template import (
     PlasticityTemplate as PlasticityTemplate,
     RuleTemplate as RuleTemplate,
 )
+from .model.timed_variants import (
+    DendriticDelays as DendriticDelays,
+    Schedule as Schedule,
+    ScheduledSynapses as ScheduledSynapses,
+    SynapseDelays as SynapseDelays,
+)
 from .model.validity import (
     InvalidSystem as InvalidSystem,
     ModelWarning as ModelWarning,

@@ -27,6 +27,12 @@ from .reference_network import (
     initial_network,
     rules_of,
 )
+from .reference_timing import (
+    ReferenceTiming,
+    delivered_in_time,
+    initial_timing,
+    schedule_end,
+)
 from .reference_variants import (
     applicable_on_synapses,
     effect,
@@ -48,6 +54,7 @@ class Configuration(NamedTuple):
     pending: tuple[int, ...]
     input_position: int = 0
     network: ReferenceNetwork | None = None
+    timing: ReferenceTiming | None = None
 
 
 #: What each neuron does in a step: the index of a rule, or None; with plasticity also the targets.
@@ -81,7 +88,7 @@ def initial(system: SpikingSystem) -> Configuration:
     zeros = (0,) * len(system.neurons)
     spikes = tuple(n.spikes for n in system.neurons)
     network = initial_network(system) if system.changes_network else None
-    return Configuration(spikes, zeros, zeros, 0, network)
+    return Configuration(spikes, zeros, zeros, 0, network, initial_timing(system))
 
 
 def applicable(system: SpikingSystem, configuration: Configuration) -> list[list[int]]:
@@ -140,14 +147,15 @@ def _holds(rule: Rule, k: int, compatibility: Compatibility) -> bool:
 
 
 def is_halting(system: SpikingSystem, configuration: Configuration) -> bool:
-    """No rule is applicable, every neuron is open, no input remains, and no plasticity rule has its
-    second half to do."""
-    network = configuration.network
+    """No rule is applicable, every neuron is open, no input remains, no plasticity rule has its
+    second half to do, and no spike is in flight."""
+    network, timing = configuration.network, configuration.timing
     return (
         not any(applicable(system, configuration))
         and not any(configuration.timers)
         and configuration.input_position >= horizon(system)
         and (network is None or all(half is None for half in network.second))
+        and (timing is None or not timing.in_flight)
     )
 
 
@@ -212,6 +220,11 @@ def step(
         emissions, synapses = step_on_synapses(system, spikes, choice), []
     if isinstance(variant, Requests):
         spikes = step_on_request(system, spikes, choice)
+    arriving: list[tuple[int, int]] = []
+    timing = configuration.timing
+    if timing is not None:
+        number = configuration.input_position + 1
+        synapses, arriving, timing = delivered_in_time(system, timing, number, emissions)
     closed = suppressed(system, emissions, choice)
     closed = {(names[source], names[target]) for source, target in closed}
     stopped = set()
@@ -226,6 +239,8 @@ def step(
             stopped.add(source)
     for target in created:
         spikes[target] += is_open[target]
+    for target, late in arriving:
+        spikes[target] += late if is_open[target] else 0
     position = configuration.input_position
     for slot, name in enumerate(called):
         train = system.input.get(name, ())
@@ -233,8 +248,10 @@ def step(
             spikes[slot] += train[position]
     if compatibility.unchecked_consumption == "clamp":
         spikes = [max(k, 0) for k in spikes]
-    position = min(position + 1, horizon(system))
-    after = fired._replace(spikes=tuple(spikes), input_position=position, network=network)
+    position = min(position + 1, max(horizon(system), schedule_end(system)))
+    after = fired._replace(
+        spikes=tuple(spikes), input_position=position, network=network, timing=timing
+    )
     return after, tuple(emissions)
 
 

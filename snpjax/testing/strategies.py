@@ -26,6 +26,12 @@ from ..spiking.model.rule import (
     Rule,
 )
 from ..spiking.model.system import Neuron, SpikingSystem
+from ..spiking.model.timed_variants import (
+    DendriticDelays,
+    Schedule,
+    ScheduledSynapses,
+    SynapseDelays,
+)
 from ..spiking.model.validity import Level, ModelWarning
 from ..spiking.model.variants import (
     AntiSpikes,
@@ -344,6 +350,9 @@ def variant_systems(
         "synapse-rules",
         "channels",
         "requests",
+        "synapse-delays",
+        "dendritic-delays",
+        "scheduled-synapses",
     ],
     *,
     max_neurons: int = 5,
@@ -355,10 +364,10 @@ def variant_systems(
 
     **Arguments:**
 
-    - `kind`: `"anti-spikes"`, `"plastic-anti-spikes"` (with plasticity), `"exhaustive"`,
-      `"astrocytes"` (at most two), `"synapse-rules"`, `"channels"` (at most three), or
-      `"requests"`; of the last three no rule has a delay.
-    - `max_rules`: of a neuron; of a synapse there are at most two.
+    - `kind`: of the variant; `"plastic-anti-spikes"` are anti-spikes with plasticity. There are at
+      most two astrocytes, three channels, and seven delays or schedules.
+    - `max_rules`: of a neuron; of a synapse there are at most two. With rules on synapses, channels
+      or requests no rule has a delay.
     - `inputs`: some neurons may get an input train.
 
     ```python
@@ -389,7 +398,17 @@ def variant_systems(
         return draw(_with_channels(system))
     if kind == "requests":
         return draw(_with_requests(system))
-    return draw(_with_synapse_rules(system))
+    if kind == "synapse-rules":
+        return draw(_with_synapse_rules(system))
+    if kind == "scheduled-synapses":
+        return system.replace(variant=ScheduledSynapses(draw(_schedules(system))))
+    delays = st.integers(0, 4)
+    if kind == "dendritic-delays":
+        own = st.dictionaries(st.sampled_from(sorted(system.names)), delays)
+        return system.replace(variant=DendriticDelays(draw(own)))
+    pairs = [(source, target) for source, target, _ in system.synapses]
+    own = st.dictionaries(st.sampled_from(pairs), delays, max_size=7) if pairs else st.just({})
+    return system.replace(variant=SynapseDelays(draw(own)))
 
 
 _signs = st.sampled_from([1, -1])
@@ -427,6 +446,18 @@ def _with_astrocytes(draw: Any, system: SpikingSystem) -> SpikingSystem:
     # Small ones, which are often reached exactly.
     astrocytes = [Astrocyte(group, draw(st.sampled_from([1, 2, 3, 0, 6]))) for group in groups]
     return system.replace(variant=Astrocytes(astrocytes))
+
+
+@st.composite
+def _schedules(draw: Any, system: SpikingSystem) -> list[Schedule]:
+    pairs = [(source, target) for source, target, _ in system.synapses]
+    found = []
+    for source, target in draw(st.lists(st.sampled_from(pairs), max_size=7)) if pairs else []:
+        start = draw(st.integers(0, 4))
+        stop = draw(st.none() | st.integers(start + 1, 6))
+        reference = draw(st.none() | st.sampled_from(sorted(system.names)))
+        found.append(Schedule(source, target, start, stop, reference))
+    return found
 
 
 @st.composite

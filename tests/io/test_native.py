@@ -66,6 +66,9 @@ KINDS = [
     "synapse-rules",
     "channels",
     "requests",
+    "synapse-delays",
+    "dendritic-delays",
+    "scheduled-synapses",
 ]
 any_variant = st.sampled_from(KINDS).flatmap(variant_systems)
 
@@ -254,6 +257,14 @@ def test_the_stricter_level_counts():
 TWO = '[{"id": "x"}, {"id": "y"}]'
 ON_SYNAPSES = ', "variant": {"kind": "synapse_rules", "synapses": [\n%s]}'
 CHANNELS = ', "variant": {"kind": "channels", "channels": [\n%s]}'
+DELAYS, DENDRITES, SCHEDULES = (
+    f', "synapses": [["x", "y"]], "variant": {{"kind": "{kind}", "{key}": [\n%s]}}'
+    for kind, key in (
+        ("synapse_delays", "delays"),
+        ("dendritic_delays", "delays"),
+        ("scheduled_synapses", "schedules"),
+    )
+)
 ASTROCYTES = ', "synapses": [["x", "y"]], "variant": {"kind": "astrocytes", "astrocytes": [\n%s]}'
 
 
@@ -327,6 +338,29 @@ ASTROCYTES = ', "synapses": [["x", "y"]], "variant": {"kind": "astrocytes", "ast
             % '{"from": "x", "to": null, "rules": []},\n{"from": "x", "to": null, "rules": []}',
             "5:1",
             "has rules twice (write them in one list); first at 4:1",
+        ),
+        (DELAYS % '{"from": "x", "to": "y"}', "4:1", 'the delay has no "delay"'),
+        (DELAYS % '{"from": "x", "to": "y", "delay": -1}', "4:35", "the delay is -1"),
+        (DELAYS % '{"from": "x", "to": "z", "delay": 1}', "4:21", "no neuron 'z'"),
+        (DELAYS % '{"from": "y", "to": "x", "delay": 1}', "4:1", "no such synapse"),
+        (DENDRITES % '{"neuron": "z", "delay": 1}', "4:12", "no neuron 'z'"),
+        (DENDRITES % '{"neuron": "y", "delay": true}', "4:26", "the delay is true"),
+        (
+            DENDRITES % '{"neuron": "y", "delay": 1},\n{"neuron": "y", "delay": 2}',
+            "5:1",
+            "has two delays (remove one); first at 4:1",
+        ),
+        (SCHEDULES % '{"from": "x", "to": "y"}', "4:1", 'the schedule has no "start"'),
+        (
+            SCHEDULES % '{"from": "x", "to": "y", "start": 2, "stop": 2}',
+            "4:1",
+            "it stops at 2 before it starts at 2",
+        ),
+        (SCHEDULES % '{"from": "x", "to": "y", "start": 1, "stop": "2"}', "4:46", "is '2'"),
+        (
+            SCHEDULES % '{"from": "x", "to": "y", "start": 1, "reference": "z"}',
+            "4:51",
+            "no neuron 'z'",
         ),
     ],
 )

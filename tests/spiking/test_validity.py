@@ -6,6 +6,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.spiking.model.communication_variants import Channels, Requests
+from snpjax.spiking.model.timed_variants import SynapseDelays
 from snpjax.spiking.model.validity import SEVERITIES, Place
 from snpjax.spiking.model.variants import (
     AntiSpikes,
@@ -80,6 +81,10 @@ SHOWS = {
     "anti_spikes": (with_rules("ā -> a"), "variant=AntiSpikes()"),
     "astrocyte": (
         lambda _: system("extended", variant=Astrocytes([Astrocyte([("y", "x")], 1)])),
+        "no such synapse",
+    ),
+    "timed_synapse": (
+        lambda _: system("extended", variant=SynapseDelays({("y", "x"): 1})),
         "no such synapse",
     ),
     "synapse_rules": (

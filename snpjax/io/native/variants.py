@@ -3,13 +3,15 @@
 `{"kind": "anti_spikes"}`, `{"kind": "exhaustive"}`, `{"kind": "requests"}`, `{"kind":
 "astrocytes", "astrocytes": [{"synapses": [[from, to]], "threshold": n}]}`, `{"kind":
 "synapse_rules", "synapses": [{"from": s, "to": t, "rules": rules}]}`, where `"to": null` is the
-environment, or `{"kind": "channels", "channels": [{"channel": label, "synapses": [[from, to]]}]}`.
+environment, or `{"kind": "channels", "channels": [{"channel": label, "synapses": [[from, to]]}]}`;
+those of time are in `timed_variants.py`.
 """
 
 from collections.abc import Callable
 
 from ...spiking.model.communication_variants import Channels, Requests
 from ...spiking.model.system import SpikingSystem
+from ...spiking.model.timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays
 from ...spiking.model.validity import Place
 from ...spiking.model.variants import (
     AntiSpikes,
@@ -25,6 +27,7 @@ from ..json_checks import Entries, Findings
 from ..json_text import JsonPath
 from .rules import ReadRule, RuleReader
 from .texts import as_lines, as_string, as_strings
+from .timed_variants import TIMED_KEYS, read_timed, timed_text
 
 
 _PATH = ("variant",)
@@ -35,6 +38,7 @@ _KEYS = {
     "synapse_rules": ("kind", "synapses"),
     "channels": ("kind", "channels"),
     "requests": ("kind",),
+    **TIMED_KEYS,
 }
 _OF_ASTROCYTE = ("synapses", "threshold")
 _OF_SYNAPSE = ("from", "to", "rules")
@@ -56,7 +60,8 @@ class VariantReader:
         is_known: Callable[[str, JsonPath, str], bool],
     ):
         self.findings, self.rules, self.is_known = findings, rules, is_known
-        self.paths: list[JsonPath] = []  # of astrocytes, of channels, or of synapses with rules
+        self.paths: list[JsonPath] = []  # of astrocytes, channels, synapses, delays or schedules
+        self.number = ""  # the key of the number of each, if there is one
         self.rules_of: list[list[ReadRule]] = []
         self.path_of: dict[RuledSynapse, JsonPath] = {}  # of synapses that belong to the system
         self.may_be_signed = False  # after a mistake: anti-spikes may have been meant
@@ -85,33 +90,49 @@ class VariantReader:
                 return self._synapse_rules(entries)
             case "channels":
                 return self._channels(entries)
+        timed = read_timed(self, kind, entries)
+        if timed is not None:
+            return timed
         fix = f"write one of {', '.join(_KEYS)}"
         return self.findings.wrong(kind, (*_PATH, "kind"), "the kind of variant", fix)
 
-    def _parts(self, variant: Entries, key: str, what: str, keys: tuple[str, ...]) -> list[Entries]:
-        """The astrocytes, or the synapses; those without one of the `keys` are left out."""
-        items = variant.items(key) if variant.has(key) else []
-        found = [self.findings.entries(item, path, what, keys, keys) for path, item in items]
+    def parts(
+        self,
+        variant: Entries,
+        key: str,
+        what: str,
+        keys: tuple[str, ...],
+        optional: tuple[str, ...] = (),
+    ) -> list[Entries]:
+        """The parts of the variant, such as astrocytes; those without one of the `keys` are left
+        out."""
+        items, known = variant.items(key) if variant.has(key) else [], (*keys, *optional)
+        found = [self.findings.entries(item, path, what, known, keys) for path, item in items]
         return [entries for entries in found if entries is not None]
+
+    def took(self, path: JsonPath, number: str = "") -> None:
+        """Note where the next part of the variant stands, and the key of its number."""
+        self.paths.append(path)
+        self.number = number
 
     def _astrocytes(self, variant: Entries) -> Astrocytes:
         found = []
-        for entries in self._parts(variant, "astrocytes", "the astrocyte", _OF_ASTROCYTE):
+        for entries in self.parts(variant, "astrocytes", "the astrocyte", _OF_ASTROCYTE):
             threshold = entries.integer("threshold", "the threshold")
             pairs = self._pairs(entries, f"astrocyte {len(found) + 1}", "an astrocyte")
             if threshold is not None and pairs is not None:
                 found.append(Astrocyte(pairs, threshold))
-                self.paths.append(entries.path)
+                self.took(entries.path, number="threshold")
         return Astrocytes(found)
 
     def _channels(self, variant: Entries) -> Channels:
         found = []
-        for entries in self._parts(variant, "channels", "the channel", _OF_CHANNEL):
+        for entries in self.parts(variant, "channels", "the channel", _OF_CHANNEL):
             label = entries.text("channel")
             pairs = self._pairs(entries, f"channel {label!r}", "a channel")
             if label is not None and pairs is not None:
                 found.append((label, pairs))
-                self.paths.append(entries.path)
+                self.took(entries.path)
         return Channels(found)
 
     def _pairs(self, part: Entries, name: str, kind: str) -> list[tuple[str, str]] | None:
@@ -131,7 +152,7 @@ class VariantReader:
 
     def _synapse_rules(self, variant: Entries) -> SynapseRules:
         found = []
-        for entries in self._parts(variant, "synapses", "the synapse", _OF_SYNAPSE):
+        for entries in self.parts(variant, "synapses", "the synapse", _OF_SYNAPSE):
             source, is_inside = entries.text("from"), entries.values["to"] is not None
             target = entries.text("to") if is_inside else None
             rules = self.rules.read_spiking(entries.values["rules"], entries.at("rules"))
@@ -169,7 +190,7 @@ class VariantReader:
             return _PATH
         assert isinstance(place.index, int)
         path = self.paths[place.index]
-        return (*path, "threshold") if code == "bad_number" else path
+        return (*path, self.number) if code == "bad_number" and self.number else path
 
 
 def variant_text(system: SpikingSystem, rules: Callable[..., str]) -> str:
@@ -200,4 +221,6 @@ def variant_text(system: SpikingSystem, rules: Callable[..., str]) -> str:
                 listed = rules(own, "", f"synapse ({source}, {to})")
                 items.append(f'{{"from": {as_string(source)}, "to": {to}, "rules": {listed}}}')
             return f'{{"kind": "synapse_rules", "synapses": {as_lines("[", items, "]")}}}'
+        case SynapseDelays() | DendriticDelays() | ScheduledSynapses() as timed:
+            return timed_text(timed)
     raise AssertionError(f"{system.variant!r} is not written; please report a bug of snpjax")

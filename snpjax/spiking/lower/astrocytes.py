@@ -38,8 +38,10 @@ class ControlledSynapses(AbstractStatelessNetwork):
     counting: AbstractLayout  # from controlled synapses to their astrocytes, by weight
     delivery: AbstractLayout  # from controlled synapses to their targets
 
-    def change(self, network: None, slots: Slots, choice: AbstractChoice, step: Steps) -> Change:
-        del network
+    def change(
+        self, network: None, slots: Slots, emissions: Counts, choice: AbstractChoice, step: Steps
+    ) -> Change:
+        del network, emissions
         shape = (len(self.choosers), *step.shape)
         # Whether it matters is known only when emissions are.
         decisions = choice.subset(

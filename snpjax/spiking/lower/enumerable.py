@@ -230,7 +230,7 @@ def searched(
         )
         return _searched(program, caps, last_step, np.zeros(program.num_neurons, np.uint32))
     columns = system.columns(faithful=True)
-    last_step = max(clock, len(columns.trains))
+    last_step = max(clock, len(columns.trains), columns.schedule_end)
     # A negative number is a large one of its own type only.
     is_plain = not system.signed and system.compatibility.is_textbook
     at_least = at_least or (NARROW[0] if is_plain else NARROW[-1])

@@ -21,18 +21,22 @@ from ..model.population import AnySystem, PopulationSystem, positions_of
 from ..model.rule_table import ALL, SlotTable, as_int64, slots_of_neurons
 from ..model.system import SpikingSystem
 from ..model.template import column
+from ..model.timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays
 from ..model.variants import AntiSpikes, Astrocytes, Exhaustive, SynapseRules
 from .astrocytes import AstrocyteColumns
 from .plastic_synapses import PlasticColumns
 from .request_columns import RequestColumns
 from .ruled_synapses import RuledColumns
+from .timed_columns import DelayColumns, ScheduleColumns
 
 
 #: What configurations are searched in: narrow counts take less memory and time, and where one
 #: overflows, the search goes on in the next type.
 NARROW = tuple(map(np.dtype, (np.int8, np.int16, np.int32)))
 #: Synapses whose delivery differs from that of the definition.
-NetworkColumns: TypeAlias = PlasticColumns | RuledColumns | AstrocyteColumns
+NetworkColumns: TypeAlias = (
+    PlasticColumns | RuledColumns | AstrocyteColumns | DelayColumns | ScheduleColumns
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +114,11 @@ class HostProgram:
     def num_choosers(self) -> int:
         """The neurons, and what is numbered after them because it chooses, too."""
         return self.num_neurons + (0 if self.network is None else self.network.num_choosers)
+
+    @property
+    def schedule_end(self) -> int:
+        """Later steps are alike for schedules that count from the beginning of the run."""
+        return self.network.end if isinstance(self.network, ScheduleColumns) else 0
 
     @property
     def is_exhaustive(self) -> bool:
@@ -212,6 +221,10 @@ def _network_of(system: SpikingSystem, table: SlotTable) -> NetworkColumns | Non
             return RuledColumns.of_channels(system, table)
         case Astrocytes():
             return AstrocyteColumns.of(system)
+        case SynapseDelays() | DendriticDelays() as variant:
+            return DelayColumns.of(system, variant)
+        case ScheduledSynapses() as variant:
+            return ScheduleColumns.of(system, variant)
     return PlasticColumns.of(system, table) if system.changes_network else None
 
 

@@ -39,8 +39,10 @@ class RuledSynapses(AbstractStatelessNetwork):
     sent: Int[Array, "slots neurons places"]
     delivery: AbstractLayout  # from every place of every neuron to its target
 
-    def change(self, network: None, slots: Slots, choice: AbstractChoice, step: Steps) -> Change:
-        del network, choice
+    def change(
+        self, network: None, slots: Slots, emissions: Counts, choice: AbstractChoice, step: Steps
+    ) -> Change:
+        del network, emissions, choice
         nobody = jnp.full(step.shape, len(slots), jnp.int32)
         return Change(None, None, nobody, RESULTS.halted, slots)
 

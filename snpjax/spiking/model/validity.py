@@ -72,6 +72,7 @@ SEVERITIES: dict[str, tuple[Severity | None, Severity | None]] = {
     "channel": ("error", "error"),
     "unused_channel": ("warning", "warning"),
     "request": ("error", "error"),
+    "timed_synapse": ("error", "error"),
 }
 
 
@@ -83,7 +84,8 @@ class Place:
     `Place("rule", 2, 0)` is the first rule of the third neuron; `Place("rule", "j", 0)` that of the
     label j. In a system of populations `index` counts populations and projections, and `part` leads
     on from there: `("consume", 5)` is what the sixth neuron consumes. For `variant`, `index` counts
-    its astrocytes, its channels, or its synapses with rules, and `rule` the rules of one.
+    its astrocytes, its channels, its synapses with rules, its delays or its schedules, and `rule`
+    the rules of one.
     """
 
     kind: Literal[

@@ -13,6 +13,7 @@ from .rule import (
     Rule,
     is_count,
 )
+from .timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays
 from .validity import (
     Place,
     bad_numbers,
@@ -86,6 +87,10 @@ def check_variant(system: "SpikingSystem") -> Iterator["_Finding"]:
         yield from check_channels(system, variant)
     if isinstance(variant, Requests):
         yield from check_requests(system)
+    if isinstance(variant, SynapseDelays | DendriticDelays | ScheduledSynapses):
+        from .timed_validity import check_timed  # which makes findings as this module does
+
+        yield from check_timed(system, variant)
 
 
 def _check_astrocytes(system: "SpikingSystem", variant: Astrocytes) -> Iterator["_Finding"]:

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 from .communication_variants import Channels, Requests
 from .rule import AnyRule, Rule, RuleError
 from .rule_syntax import parse_rule
+from .timed_variants import TimedVariant
 
 
 #: Source and target of a synapse; the target `None` is the environment.
@@ -180,7 +181,9 @@ class SynapseRules:
         )
 
 
-Variant: TypeAlias = AntiSpikes | Exhaustive | Astrocytes | SynapseRules | Channels | Requests
+Variant: TypeAlias = (
+    AntiSpikes | Exhaustive | Astrocytes | SynapseRules | Channels | Requests | TimedVariant
+)
 
 
 def added_synapses(variant: Variant | None) -> list[tuple[str, str]]:

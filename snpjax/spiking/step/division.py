@@ -103,8 +103,14 @@ class DivisionTables(AbstractNetwork):
         return GrownState(labels, source, target, weights, starts, num)
 
     def change(
-        self, network: GrownState, slots: Slots, choice: AbstractChoice, step: Steps
+        self,
+        network: GrownState,
+        slots: Slots,
+        emissions: Counts,
+        choice: AbstractChoice,
+        step: Steps,
     ) -> Change:
+        del emissions
         size = len(network.labels)
         at = jnp.maximum(slots, 0), network.labels
         is_one = slots != NO_RULE

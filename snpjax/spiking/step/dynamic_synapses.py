@@ -69,8 +69,15 @@ class AbstractNetwork(eqx.Module):
         """The state with these; of many paths."""
 
     @abc.abstractmethod
-    def change(self, network: PyTree, slots: Slots, choice: AbstractChoice, step: Steps) -> Change:
-        """What the selected slots do to it."""
+    def change(
+        self,
+        network: PyTree,
+        slots: Slots,
+        emissions: Counts,
+        choice: AbstractChoice,
+        step: Steps,
+    ) -> Change:
+        """What the selected slots, and what neurons emit, do to it."""
 
     @abc.abstractmethod
     def deliver(self, network: PyTree, change: Change, emissions: Counts) -> Counts:

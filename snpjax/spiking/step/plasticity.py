@@ -102,8 +102,14 @@ class PlasticSynapses(AbstractNetwork):
         return essential
 
     def change(
-        self, network: PlasticState, slots: Slots, choice: AbstractChoice, step: Steps
+        self,
+        network: PlasticState,
+        slots: Slots,
+        emissions: Counts,
+        choice: AbstractChoice,
+        step: Steps,
     ) -> Change:
+        del emissions
         own = slots.at[self.neurons].get(mode="fill", fill_value=NO_RULE).astype(jnp.int32)
         turn = self._turn(network, own)
         there = jnp.sum(turn.candidates, axis=0, dtype=jnp.int32)

@@ -2,7 +2,7 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, PyTree
 
 from snpjax_formats import AbstractLayout
 
@@ -10,34 +10,38 @@ from .dynamic_synapses import AbstractNetwork
 from .shapes import Matches, PerSlot
 
 
-class AbstractStatelessNetwork(AbstractNetwork):
+class AbstractFixedNetwork(AbstractNetwork):
+    """A network whose neurons and synapses stay, and that chooses no way to use a rule."""
+
+    def labels(self, network: PyTree) -> None:
+        return None
+
+    def allowed(self, applicable: Matches, network: PyTree) -> Matches:
+        del network
+        return applicable
+
+    def ways(self, applicable: Matches, network: PyTree) -> PerSlot:
+        del network
+        return applicable.astype(jnp.int32)
+
+    def essential(self, network: PyTree) -> PyTree:
+        return network
+
+    def restored(self, essential: PyTree) -> PyTree:
+        return essential
+
+
+class AbstractStatelessNetwork(AbstractFixedNetwork):
     """A network without a state. What remains to be said is what `change` chooses and `deliver`
     makes of it, by `delivery`."""
 
     delivery: eqx.AbstractVar[AbstractLayout]  # to the neurons
 
-    def init(self) -> None:
-        return None
-
-    def labels(self, network: None) -> None:
-        return None
-
-    def allowed(self, applicable: Matches, network: None) -> Matches:
-        del network
-        return applicable
-
-    def ways(self, applicable: Matches, network: None) -> PerSlot:
-        del network
-        return applicable.astype(jnp.int32)
-
     def may_choose(self) -> Bool[Array, " neurons"]:
         return jnp.zeros(self.delivery.num_targets, bool)
 
+    def init(self) -> None:
+        return None
+
     def is_pending(self, network: None) -> None:
-        return None
-
-    def essential(self, network: None) -> None:
-        return None
-
-    def restored(self, essential: None) -> None:
         return None

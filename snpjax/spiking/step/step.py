@@ -6,6 +6,7 @@ state.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -176,7 +177,9 @@ def step(
     selected = selected._replace(is_live=is_live)
     change = None
     if program.network is not None:
-        change = program.network.change(state.network, selected.slots, choice, state.step)
+        change = program.network.change(
+            state.network, selected.slots, sent.emissions, choice, state.step
+        )
     moved = None
     if program.requests is not None:
         moved = program.requests.moved(selected.slots, state.spikes)
@@ -448,16 +451,19 @@ def _finish(
     is_failed = status != RESULTS.halted
     made = selected.is_live & ~is_failed
 
-    def unless_failed(new: Array, old: Array) -> Array:
-        leading = new.ndim - is_failed.ndim
-        return jnp.where(jnp.expand_dims(is_failed, range(leading)), old, new)
+    def unless(stops: Bool[Array, "*paths"], new: Array, old: Array) -> Array:
+        leading = new.ndim - stops.ndim
+        return jnp.where(jnp.expand_dims(stops, range(leading)), old, new)
+
+    unless_failed = partial(unless, is_failed)
 
     spikes = arrived.spikes
     if program.compatibility.unchecked_consumption == "clamp":  # a halting state stays
         spikes = jnp.where(selected.is_live[None], jnp.maximum(spikes, 0), spikes)
     network = None
     if change is not None:
-        network = jax.tree.map(unless_failed, change.network, state.network)
+        # In a halting state time stops for it, too.
+        network = jax.tree.map(partial(unless, ~made), change.network, state.network)
     new_state = SpikingState(
         spikes=unless_failed(spikes, state.spikes),
         timers=unless_failed(sent.timers, state.timers),

@@ -16,6 +16,7 @@ from ..model.lookup import number_of_label, position_of
 from ..model.system import SpikingSystem, is_growing
 from ..model.variants import Astrocytes
 from .snapshot import Network, has_synapse, names_of_labels, network_history, network_of
+from .timing import in_flight
 
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Configurations:
 
     - `spikes`, `timers`: of every neuron; a timer is the number of steps until it is open.
     - `pending`: the spikes that leave a closed neuron when it opens.
-    - `step`: the steps made, as far as they matter: up to the end of the input, or of the clock.
+    - `step`: the steps made, as far as they matter: up to the end of the input, of the clock, or of
+      schedules.
     - `is_halting`: whether nothing can happen any more.
     - `state`: what of the networks changes, as the search has it; see `network`.
 
@@ -64,6 +66,11 @@ class Configurations:
         if self.labels is not None:
             return np.max(self.timers * _bear(self, name), axis=1, initial=0)
         return self.timers[:, position_of(self.system, name)]
+
+    def in_flight(self, name: str) -> Int[np.ndarray, "configurations delays"]:
+        """What arrives at a neuron in 1, 2, ... steps, where synapses or dendrites have delays."""
+        found = in_flight(self.system, self.state, len(self))
+        return found[:, :, position_of(self.system, name)].T
 
     def is_open(self, name: str) -> Bool[np.ndarray, "configurations *neurons"]:
         """Whether a neuron can receive and select rules."""

@@ -28,6 +28,7 @@ from .configurations import (
     visited,
 )
 from .run_text import label_rules
+from .timing import timing_tables
 
 
 def schema_of(system: AnySystem) -> Schema[Configurations, Transitions]:
@@ -98,6 +99,7 @@ class _Names:
             "spikes": Table("spikes", some.spikes),
             "timers": Table("timer", some.timers, words="closed, {} to go"),
             "pending": Table("pending", some.pending),
+            **timing_tables(self.system, some.state, len(some)),
         }
 
     def is_stuck(self, some: Configurations) -> Bool[np.ndarray, " configurations"]:
