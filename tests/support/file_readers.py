@@ -43,6 +43,28 @@ populations:
   mean: '-'
   std: '-'
 """
+NUMERICAL = json.dumps(
+    {
+        "nodes": [
+            {"id": id, "data": {"type": kind, "label": label, "x": 0, "y": 1, **parts}}
+            for id, kind, label, parts in (
+                ("a", "reg", "p", {"var_": [["x", "1"], ["y", 2]], "prf": [], "train": []}),
+                (
+                    "b",
+                    "reg",
+                    "q",
+                    {"var_": [["x", -0.5]], "prf": [["f", "1", [["x", "1/3"]]]], "train": []},
+                ),
+                ("c", "in", "in", {"var_": [], "prf": [], "train": ["1", 0, "1/2"]}),
+                ("d", "out", "out", {"var_": [], "prf": [], "train": []}),
+            )
+        ],
+        "edges": [
+            {"id": source + target, "source": source, "target": target}
+            for source, target in ("ab", "ba", "ca", "bd")
+        ],
+    }
+)
 KEY = {"device": "cpu", "workload": "1 int32"}
 MEASURED = json.dumps({"key": KEY, "seconds": {"ELL pull": 1e-5, "CSR pull": 2e-5}}, indent=1)
 
@@ -112,6 +134,7 @@ def file_readers(folder: Path) -> dict[str, FileReader]:
         FileReader("types", _bytes([TYPES]), via(".txt", read_types)),
         FileReader("proliferation", _bytes([PROLIFERATION_MODEL]), via(".json", read_model)),
         FileReader("proliferation-yaml", _bytes([PROLIFERATION_YAML]), via(".yaml", read_model)),
+        FileReader("numerical", _bytes([NUMERICAL]), via(".json", snp.io.read_numerical)),
         FileReader("measured", _bytes([MEASURED]), via(".json", measured)),
         FileReader(
             "timings",

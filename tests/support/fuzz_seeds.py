@@ -1,6 +1,12 @@
 """Small files of every format, from which mutations start; each reads."""
 
 PLINGUA = [
+    """!firing { [a --> b]'h; }
+@model(transition) = firing;
+@model(spiking_psystems) = firing, other;
+@model<spiking_psystems>
+def main() { @mu = x; @ms(x) = a; [a --> a]'x; }
+""",
     """@model<spiking_psystems>
 /* a ring of n relays; every second one is heard */
 let half = 4//2;
