@@ -19,7 +19,6 @@ from .owners import (
     most_of,
     owner_of,
     program,
-    ranks,
     repacked,
     table_of,
 )
@@ -153,8 +152,7 @@ class OwnedMemory:
 
     def stored(self) -> OwnedStore:
         """The words by number."""
-        before = program(ranks, self.mesh, (SPLIT,), SPLIT)(self.own.bits)
-        return OwnedStore(self.own.store, self.own.bits, before, self.mesh)
+        return OwnedStore(self.own.store, self.own.bits, self.mesh)
 
     def most_fields(self) -> UInt32[np.ndarray, " fields"]:
         """The largest value of every field, of all configurations."""

@@ -1,6 +1,7 @@
 """Where the words of configurations are, and how some of them are read."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from snpjax_formats import device_array
 
 from .._tiered import tiered
 from .host_arrays import HostArray
-from .owners import ALL, SPLIT, BitPlace, gathered, program
+from .owners import ALL, SPLIT, BitPlace, gathered, program, ranks
 
 
 @runtime_checkable
@@ -55,13 +56,18 @@ class HostStore:
 class OwnedStore:
     """Rows on the devices that own them, in the order of numbers.
 
-    - `bits`: which numbers a device owns; `before`: how many of them before each word of bits.
+    - `bits`: which numbers a device owns.
     """
 
     rows: UInt32[Array, "all_rows words"]
     bits: UInt32[Array, " all_words"]
-    before: Int[Array, " all_words"]
     mesh: Mesh
+
+    @cached_property
+    def before(self) -> Int[Array, " all_words"]:
+        """How many numbers a device owns before each word of bits. There may be no memory for it
+        when a search ends."""
+        return program(ranks, self.mesh, (SPLIT,), SPLIT)(self.bits)
 
     def of(self, numbers: Int[np.ndarray, " block"]) -> UInt32[Array, "words block"]:
         gather = program(gathered, self.mesh, (SPLIT, SPLIT, SPLIT, ALL), ALL)

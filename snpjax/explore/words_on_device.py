@@ -19,6 +19,10 @@ from .stored import OneStore
 from .table import filled
 
 
+# Rows that are copied to the host at once, at least.
+_COPIED = 2**17
+
+
 @dataclass
 class WordsOnDevice:
     """See `SearchMemory`: the rows of the set are the words."""
@@ -81,7 +85,7 @@ class WordsOnDevice:
 
     def rows(self, low: int, high: int) -> UInt32[np.ndarray, "some words"]:
         found = np.empty((high - low, self.packing.num_words), np.uint32)
-        size = part_of()
+        size = max(part_of(), _COPIED)
         for at in range(low, high, size):
             some = found[at - low : at - low + size]
             some[:] = np.asarray(self.block(at, size)).T[: len(some)]
