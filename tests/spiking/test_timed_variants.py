@@ -109,3 +109,25 @@ def test_many_systems(kind, data, seed):
     system = padded(data.draw(variant_systems(kind)))
     check_runs(system, seed)
     check_graph(system)
+
+
+SENDER = [snp.Neuron("s", 1, ["a -> a"]), snp.Neuron("t"), snp.Neuron("u")]
+CLOCK = [snp.Neuron("s", 4, ["a+/a -> a"]), snp.Neuron("t"), snp.Neuron("u", 1, ["a -> a; 1"])]
+
+
+@pytest.mark.parametrize(
+    "neurons, variant, received",
+    [
+        (SENDER, SynapseDelays({("s", "t"): 2}), [0, 0, 0, 1]),
+        (SENDER, DendriticDelays({"t": 1}), [0, 0, 1]),
+        # In the second and the third step.
+        (CLOCK, ScheduledSynapses([("s", "t", 2, 4)]), [0, 0, 1, 2, 2]),
+        # u emits in the second step.
+        (CLOCK, ScheduledSynapses([("s", "t", 0, 2, "u")]), [0, 0, 1, 2, 2]),
+        (CLOCK, ScheduledSynapses([("s", "t", 1, None, "u")]), [0, 0, 0, 1, 2]),
+    ],
+)
+def test_spikes_arrive_in_time(neurons, variant, received):
+    """Worked out by hand."""
+    system = snp.SpikingSystem(neurons, [("s", "t")], variant=variant)
+    assert snp.run(system).configurations[:, 1].tolist() == received
