@@ -1,12 +1,16 @@
 """Variants of time: delays on synapses, dendritic delays, scheduled synapses."""
 
+import pickle
+
+import jax
 import jax.random as jr
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
-from snpjax import DendriticDelays, ScheduledSynapses, SynapseDelays
-from snpjax.testing import reference, reference_graph, runs, variant_systems
+from snpjax import DendriticDelays, Schedule, ScheduledSynapses, SynapseDelays
+from snpjax.testing import reference, reference_graph, runs, systems, variant_systems
 from snpjax.testing.reference_timing import ReferenceTiming, references
 from tests.spiking.test_variants import (
     CHUNKS,
@@ -131,3 +135,127 @@ def test_spikes_arrive_in_time(neurons, variant, received):
     """Worked out by hand."""
     system = snp.SpikingSystem(neurons, [("s", "t")], variant=variant)
     assert snp.run(system).configurations[:, 1].tolist() == received
+
+
+def of_each_kind() -> list[snp.SpikingSystem]:
+    delays = {("s", "t"): 3, ("t", "u"): 1}
+    schedules = [Schedule("s", "t", 1, 9, "s"), Schedule("t", "u", 2)]
+    variants = SynapseDelays(delays), DendriticDelays({"t": 2}), ScheduledSynapses(schedules)
+    neurons = [snp.Neuron("s", 2, ["a+/a -> a"]), snp.Neuron("t", 0, ["a -> a"]), snp.Neuron("u")]
+    synapses = [("s", "t"), ("t", "u", 2)]
+    return [snp.SpikingSystem(neurons, synapses, variant=variant) for variant in variants]
+
+
+each_kind = pytest.mark.parametrize(
+    "system", of_each_kind(), ids=lambda s: type(s.variant).__name__
+)
+
+
+@each_kind
+def test_a_halting_state_stays(system):
+    """Ages of references, too, which would go on counting to 9."""
+    solution = snp.run(system)
+    machine = snp.lower(system).machine
+    after, record = machine.step(solution.state, snp.FirstChoice())
+    assert solution.halted and not record.made
+    for old, new in zip(jax.tree.leaves(solution.state), jax.tree.leaves(after), strict=True):
+        assert np.array_equal(old, new)
+
+
+@each_kind
+def test_a_run_goes_on_where_it_stopped(system):
+    """In the middle of a flight, and of a schedule."""
+    whole = snp.run(system)
+    for steps in range(1, whole.steps):
+        first = snp.run(system, max_steps=steps, throw=False)
+        rest = snp.run(system, initial=first.state)
+        assert rest.steps == whole.steps - steps
+        assert rest.configurations.tolist() == whole.configurations[steps:].tolist()
+
+
+@each_kind
+def test_a_variant_of_time_stays_with_its_system(system):
+    name = type(system.variant).__name__
+    assert name in repr(system) and not system.is_static and not system.changes_network
+    assert pickle.loads(pickle.dumps(system)).variant == system.variant
+    with pytest.raises(NotImplementedError, match=f"has the variant {name}"):
+        snp.SystemBatch([system]).lower()
+    with pytest.raises(snp.InvalidSystem, match="follows its definition only"):
+        system.with_compatibility(snp.Compatibility(closed_receives=True))
+
+
+def test_nothing_halts_while_a_spike_is_in_flight():
+    """For four steps nothing else happens; six configurations differ in the flight alone."""
+    system = snp.SpikingSystem(SENDER, [("s", "t")], variant=SynapseDelays({("s", "t"): 5}))
+    solution, graph = snp.run(system), snp.explore(system)
+    assert solution.steps == 6 and solution.configurations[:, 1].tolist() == [0] * 6 + [1]
+    flights = graph.configurations().in_flight("t")
+    assert flights.tolist() == [[0] * 5, *np.eye(5, dtype=int)[::-1].tolist(), [0] * 5]
+    assert len({tuple(row) for row in graph.spikes.tolist()}) == 3 and graph.is_complete
+    verdict = snp.check(graph, "always t = 0")
+    assert "t = 0 (1 due in 3)" in str(verdict) and verdict.replay().spikes_of("t") == 1
+
+
+@given(systems(min_neurons=1, max_neurons=5, max_rules=3, max_delay=2), st.integers(1, 4), seeds)
+def test_a_dendrite_delays_all_synapses_into_its_neuron(system, delay, seed):
+    name = system.neurons[0].name
+    own = {(source, target): delay for source, target, _ in system.synapses if target == name}
+    variants = SynapseDelays(own), DendriticDelays({name: delay})
+    choice = snp.UniformChoice(jr.key(seed))
+    first, second = (
+        snp.run(padded(system.replace(variant=v)), choice=choice, max_steps=MAX_STEPS, throw=False)
+        for v in variants
+    )
+    assert first.configurations.tolist() == second.configurations.tolist()
+
+
+@given(systems(max_neurons=5, max_rules=3, max_delay=2), seeds)
+def test_what_always_exists_or_arrives_at_once_is_ordinary(system, seed):
+    pairs = [synapse[:2] for synapse in system.synapses][:7]
+    choice = snp.UniformChoice(jr.key(seed))
+    variants = (
+        SynapseDelays({pair: 0 for pair in pairs}),
+        ScheduledSynapses([Schedule(*pair, 1) for pair in pairs]),
+    )
+    expected = snp.run(with_ballast(system), choice=choice, max_steps=MAX_STEPS, throw=False)
+    for variant in variants:
+        other = padded(system.replace(variant=variant))
+        solution = snp.run(other, choice=choice, max_steps=MAX_STEPS, throw=False)
+        assert solution.configurations.tolist() == expected.configurations.tolist()
+        assert solution.emissions.tolist() == expected.emissions.tolist()
+
+
+def test_no_delay_costs_nothing():
+    system = snp.SpikingSystem(SENDER, [("s", "t")], variant=SynapseDelays({("s", "t"): 0}))
+    plain = snp.lower(system.replace(variant=None)).machine
+    assert jax.tree.structure(snp.lower(system).machine) == jax.tree.structure(plain)
+
+
+def test_any_input_is_not_sent_through_dendrites():
+    system = snp.SpikingSystem(SENDER, [("s", "t")], variant=DendriticDelays({"s": 1}))
+    with pytest.raises(ValueError, match="write the delays as SynapseDelays"):
+        system.with_input(snp.AnyInput(3, neurons=["s"]))
+    assert snp.explore(of_each_kind()[0].with_input(snp.AnyInput(2, neurons=["s"]))).is_complete
+
+
+@pytest.mark.parametrize(
+    "variant, words",
+    [
+        (SynapseDelays({("s", "u"): 1}), "synapse (s, u): there is no such synapse"),
+        (SynapseDelays({("s", "q"): 1}), "there is no neuron 'q'"),
+        (SynapseDelays({("s", "t"): -1}), "the delay is -1 (write a number of steps"),
+        (SynapseDelays({("s", "t"): 2**30}), "0 or more and below 2^30"),
+        (SynapseDelays([(("s", "t"), 1)] * 2), "synapse (s, t) has two delays (remove one)"),
+        (DendriticDelays({"q": 1}), "the dendrite of neuron 'q': there is no neuron"),
+        (DendriticDelays([("t", 1), ("t", 2)]), "the dendrite of neuron 't' has two delays"),
+        (ScheduledSynapses([("s", "t", 3, 3)]), "it stops at 3 before it starts at 3"),
+        (ScheduledSynapses([("s", "t", -1)]), "schedule 1, synapse (s, t): the start is -1"),
+        (ScheduledSynapses([("t", "s", 1)]), "there is no such synapse"),
+        (ScheduledSynapses([("s", "t", 1, 2, "q")]), "reference: there is no neuron 'q'"),
+    ],
+)
+def test_misuse_is_one_located_problem(variant, words):
+    with pytest.raises(snp.InvalidSystem) as refusal:
+        snp.SpikingSystem(SENDER, [("s", "t")], variant=variant)
+    (problem,) = refusal.value.problems
+    assert words in problem.message and problem.place.kind == "variant"

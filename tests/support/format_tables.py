@@ -76,6 +76,9 @@ SYSTEMS = {
     "communication on request": snp.SpikingSystem(
         [snp.Neuron("p", 1, ["a/Q(a^2, q)"]), snp.Neuron("q", 2)], variant=Requests()
     ),
+    "delays on synapses": one("a -> a", variant=snp.SynapseDelays({("p", "q"): 2})),
+    "dendritic delays": one("a -> a", variant=snp.DendriticDelays({"q": 1})),
+    "scheduled synapses": one("a -> a", variant=snp.ScheduledSynapses([("p", "q", 1, 4, "p")])),
     "positions (notes)": one("a -> a", notes={"positions": {"p": [0, 1], "q": [2, 3]}}),
     "populations, projections": snp.PopulationSystem(
         [

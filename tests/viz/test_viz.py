@@ -167,6 +167,18 @@ def test_systems_that_change_and_variants():
         variant=snp.Channels({"1": [("x", "y")], "2": [("x", "y")]}),
     )
     assert {"a → a(2)", "3(1, 2)"} <= set(texts(network_scene(routed)))
+    timed = [
+        (snp.SynapseDelays({("x", "y"): 2}), "3 d = 2"),
+        (snp.DendriticDelays({"y": 1}), "3 d = 1"),
+        (
+            snp.ScheduledSynapses([("x", "y", 1, 4), ("x", "y", 6, None, "x")]),
+            "3 [1, 4) [6, ∞) of x",
+        ),
+    ]
+    for variant, text in timed:
+        neurons = [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y")]
+        scene = network_scene(snp.SpikingSystem(neurons, [("x", "y", 3)], variant=variant))
+        assert text in texts(scene)
     requests = snp.SpikingSystem(
         [snp.Neuron("x", 1, ["a/Q(a^2, y)"]), snp.Neuron("y", 2)], variant=snp.Requests()
     )

@@ -116,7 +116,7 @@ def _check(columns: HostProgram, mesh: Mesh, layout: LayoutLike) -> None:
     if columns.requests is not None:
         what = "Communication on request"
     elif columns.network is not None:
-        what = "Synapses that rules change or that astrocytes control"
+        what = "Synapses that rules change, that astrocytes control, or that time matters for"
     elif columns.system.compatibility.stop_at_closed_target:
         what = "Synapses that deliver in their order (`stop_at_closed_target`)"
     elif isinstance(layout, Transition):

@@ -20,6 +20,7 @@ from .rule import (
     rule_text,
 )
 from .rule_syntax import parse_rule
+from .timed_variants import DendriticDelays
 from .validity import InvalidSystem, Level, ModelWarning, Problem, check
 from .variants import AntiSpikes, Exhaustive, SynapseRules, Variant, added_synapses
 
@@ -191,7 +192,9 @@ class SpikingSystem(AbstractSystem):
     - `rules_by_label`: rules of labels that no initial neuron bears (division and budding).
     - `compatibility`: in what it runs as another simulator does; by default in nothing.
     - `variant`: another way of making steps: `AntiSpikes()`, `Exhaustive()`, `Astrocytes(...)`,
-      `SynapseRules(...)`, `Channels(...)` or `Requests()`, see `snpjax.spiking.model.variants`.
+      `SynapseRules(...)`, `Channels(...)` or `Requests()`, see `snpjax.spiking.model.variants`;
+      `SynapseDelays(...)`, `DendriticDelays(...)` or `ScheduledSynapses(...)`, see
+      `snpjax.spiking.model.timed_variants`.
     - `notes`: what a file says besides, in values of JSON: `"positions"` (neuron to `[x, y]`),
       `"expected"`, .... It changes nothing, and is no part of what makes systems equal.
 
@@ -242,7 +245,8 @@ class SpikingSystem(AbstractSystem):
         if not isinstance(variant, Variant | None):
             raise TypeError(
                 f"`variant` is {variant!r} (write AntiSpikes(), Exhaustive(), Astrocytes(...), "
-                "SynapseRules(...), Channels(...), Requests() or None)"
+                "SynapseRules(...), Channels(...), Requests(), SynapseDelays(...), "
+                "DendriticDelays(...), ScheduledSynapses(...) or None)"
             )
         added = added_synapses(variant)
         if added:
@@ -523,6 +527,11 @@ class SpikingSystem(AbstractSystem):
                 raise ValueError(
                     "Any input comes from a neuron with rules that are used once a step, which "
                     f"{type(self.variant).__name__} has not. Give trains."
+                )
+            if isinstance(self.variant, DendriticDelays):
+                raise ValueError(
+                    "Any input comes by a synapse, which ends at a dendrite, and input gets to the "
+                    "soma at once. Give trains, or write the delays as SynapseDelays."
                 )
             return with_any_input(self, input)
         return self.replace(input=input)

@@ -25,8 +25,9 @@ class SynapseDelays:
 
     ??? cite "Source"
         Song, Valencia-Cabrera, Peng, Wang, Perez-Jimenez 2021, "Spiking neural P systems with delay
-        on synapses". Differs from it in: 1. weights; 2. rules may have delays as well: of these
-        the synapse counts from the step in which the spike leaves.
+        on synapses", after its abstract: the steps in which spikes arrive are those given above.
+        Differs from it in: 1. weights; 2. rules may have delays as well: the delay of the synapse
+        counts from the step in which the spike leaves.
     """
 
     delays: tuple[tuple[SynapsePair, int], ...]
@@ -53,9 +54,10 @@ class DendriticDelays:
 
     ??? cite "Source"
         Garcia, Sanchez, Avalos, et al. 2021, "Small universal spiking neural P systems with
-        dendritic/axonal delays and dendritic trunk/feedback": its dendritic delays alone, without
-        axonal delays, trunk and feedback. Differs from it in: 1. extended rules; 2. weights;
-        3. delays of rules: a spike that gets to the soma of a closed neuron is lost.
+        dendritic/axonal delays and dendritic trunk/feedback", after its abstract: its dendritic
+        delays alone, without axonal delays, trunk and feedback. Differs from it in: 1. extended
+        rules; 2. weights; 3. delays of rules: a spike that gets to the soma of a closed neuron is
+        lost.
     """
 
     delays: tuple[tuple[str, int], ...]
@@ -96,10 +98,10 @@ class ScheduledSynapses:
     - `schedules`: `Schedule(source, target, start, stop, reference)` or such tuples.
 
     ??? cite "Source"
-        Cabarle, Adorna, Jiang, Zeng 2017, "Spiking neural P systems with scheduled synapses", which
-        has the two types of schedules. Differs from it in: 1. weights and extended rules;
-        2. several intervals of a synapse; 3. a local schedule begins anew whenever its reference
-        emits; 4. both types in one system.
+        Cabarle, Adorna, Jiang, Zeng 2017, "Spiking neural P systems with scheduled synapses", after
+        its abstract, which names the two types. When a local schedule begins, and how steps are
+        counted, is defined here as above. Differs from it in: 1. weights and extended rules;
+        2. several intervals of a synapse; 3. both types in one system.
     """
 
     schedules: tuple[Schedule, ...]

@@ -57,7 +57,7 @@ class DelayedSynapses(AbstractFixedNetwork):
 
     def _of_neurons(self, values: Array) -> Array:
         """The value of each neuron among those of the targets, 0 for others."""
-        return values.at[self.place_of].get(mode="fill", fill_value=0)
+        return jnp.asarray(values).at[self.place_of].get(mode="fill", fill_value=0)
 
 
 class SynapsesOnSchedule(AbstractFixedNetwork):

@@ -33,6 +33,7 @@ from ..model.communication_variants import Channels
 from ..model.population import AnySystem, PopulationSystem
 from ..model.rule import PlasticityRule, RequestRule
 from ..model.system import Neuron, SpikingSystem
+from ..model.timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays
 from ..model.variants import Astrocytes, SynapseRules
 from .pretty import rule_lines, spikes_text
 from .summary import MAX_NAME, MAX_NEURONS, Card, CardLink, summary
@@ -167,6 +168,24 @@ def train_text(train: Iterable[int]) -> str:
     return "in " + shortened(" ".join(map(str, train)) or "nothing", _MAX_TRAIN)
 
 
+def _timed_texts(system: SpikingSystem) -> dict[tuple[str, str], str]:
+    """What stands at the synapses of a variant of time: ` d = 2`, ` [1, 4) of r`."""
+    match system.variant:
+        case SynapseDelays(delays):
+            return {pair: f" d = {delay}" for pair, delay in delays if delay}
+        case DendriticDelays(delays):
+            of = dict(delays)
+            return {(s, t): f" d = {of[t]}" for s, t, _ in system.synapses if of.get(t)}
+        case ScheduledSynapses(schedules):
+            texts: dict[tuple[str, str], str] = {}
+            for source, target, start, stop, reference in schedules:
+                interval = f" [{start}, {'∞' if stop is None else stop})"
+                interval += "" if reference is None else f" of {reference}"
+                texts[source, target] = texts.get((source, target), "") + interval
+            return texts
+    return {}
+
+
 def _links(system: SpikingSystem) -> list[CardLink]:
     names = system.names
     texts: dict[tuple[str, str | None], str] = {}
@@ -174,8 +193,10 @@ def _links(system: SpikingSystem) -> list[CardLink]:
         texts = {pair: ", ".join(rule_lines(own, "", 2)) for pair, own in system.variant.rules}
     elif isinstance(system.variant, Channels):
         texts = {pair: _channels_text(own) for pair, own in system.variant.of.items()}
+    elif system.variant is not None:
+        texts |= _timed_texts(system)
     links = [
-        CardLink(names[s], names[t], _weight(w) + texts.get((s, t), ""))
+        CardLink(names[s], names[t], (_weight(w) + texts.get((s, t), "")).strip())
         for s, t, w in system.synapses
     ]
     there = {(link.source, link.target) for link in links}
