@@ -156,6 +156,7 @@ def test_a_halting_state_stays(system):
     """Ages of references, too, which would go on counting to 9."""
     solution = snp.run(system)
     machine = snp.lower(system).machine
+    assert isinstance(machine, snp.spiking.SpikingMachine)
     after, record = machine.step(solution.state, snp.FirstChoice())
     assert solution.halted and not record.made
     for old, new in zip(jax.tree.leaves(solution.state), jax.tree.leaves(after), strict=True):
@@ -211,11 +212,11 @@ def test_a_dendrite_delays_all_synapses_into_its_neuron(system, delay, seed):
 
 @given(systems(max_neurons=5, max_rules=3, max_delay=2), seeds)
 def test_what_always_exists_or_arrives_at_once_is_ordinary(system, seed):
-    pairs = [synapse[:2] for synapse in system.synapses][:7]
+    pairs = [(source, target) for source, target, _ in system.synapses][:7]
     choice = snp.UniformChoice(jr.key(seed))
     variants = (
         SynapseDelays({pair: 0 for pair in pairs}),
-        ScheduledSynapses([Schedule(*pair, 1) for pair in pairs]),
+        ScheduledSynapses([(source, target, 1) for source, target in pairs]),
     )
     expected = snp.run(with_ballast(system), choice=choice, max_steps=MAX_STEPS, throw=False)
     for variant in variants:
@@ -234,8 +235,8 @@ def test_no_delay_costs_nothing():
 def test_any_input_is_not_sent_through_dendrites():
     system = snp.SpikingSystem(SENDER, [("s", "t")], variant=DendriticDelays({"s": 1}))
     with pytest.raises(ValueError, match="write the delays as SynapseDelays"):
-        system.with_input(snp.AnyInput(3, neurons=["s"]))
-    assert snp.explore(of_each_kind()[0].with_input(snp.AnyInput(2, neurons=["s"]))).is_complete
+        system.with_input(snp.AnyInput(3, neurons=("s",)))
+    assert snp.explore(of_each_kind()[0].with_input(snp.AnyInput(2, neurons=("s",)))).is_complete
 
 
 @pytest.mark.parametrize(
