@@ -111,7 +111,8 @@ def compare(names: list[str], measure: Callable[[list[str]], dict[str, Found]]) 
         slow = [name for name in slow if found[name].ratio > LIMIT]
         if not slow:
             break
-        print(f"measured again: {', '.join(slow)}", flush=True)
+        for name in slow:
+            print(f"measured again: {name}, {found[name].ratio:.2f} at least so far", flush=True)
     for name in names:
         old, new = (f"{1e3 * seconds:9.3f}" for seconds in (found[name].old, found[name].new))
         print(f"{name:45} {old} {new} ms of CPU  {found[name].ratio:.2f}", flush=True)

@@ -20,7 +20,16 @@ from .scale.paths import value_of_each
 from .scale.placement import Placement
 from .scale.saved_runs import RestoredRun, RunSaver
 from .tile import Shard, Standing, Tile, initial_states, kept
-from .trajectory import MEMORY, History, Save, Trajectory, beside, nbytes_of, warn_of_dropping
+from .trajectory import (
+    MEMORY,
+    History,
+    Save,
+    Trajectory,
+    beside,
+    most_steps,
+    nbytes_of,
+    warn_of_dropping,
+)
 
 
 # Rows of history kept on the device before they are moved to the host, at most.
@@ -152,11 +161,11 @@ class Driver:
             initial = initial_states(self.machine, start, first, rest)
             shards.append(Shard.skipped(history, rest, first, initial))
 
-    def is_small(self, start: PyTree, paths: int | None) -> bool:
-        """Whether a run takes so little of the memory there is that its footprint is not worth to
-        be computed, which takes some milliseconds. A history without a budget is dropped when it
-        must be."""
-        size = nbytes_of(start) * (1 if isinstance(self.machine, Stacked) else paths or 1)
+    def is_small(self, nbytes: int, paths: int | None) -> bool:
+        """Whether a run from a state of that many bytes takes so little of the free memory that its
+        footprint is not worth computing, which takes some milliseconds. A history without a budget
+        is dropped when it must be."""
+        size = nbytes * (1 if isinstance(self.machine, Stacked) else paths or 1)
         budget = self.save.budget or 0 if self.save.keeps_history else 0
         if size + budget <= _FEW_BYTES:
             return True
@@ -223,7 +232,7 @@ class Driver:
     ) -> Trajectory:
         """What was saved of all paths."""
         ended = [shard.ended for shard in shards]
-        longest = [int(one.steps.max(initial=0)) for one in ended]
+        longest = [most_steps(one.steps) for one in ended]
         length = max(longest)
         if self.placement is not None:
             length = max(value_of_each(length))

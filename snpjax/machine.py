@@ -40,7 +40,7 @@ from .schema import (
     StepsT as StepsT,
     Table as Table,
 )
-from .trajectory import Save, Trajectory
+from .trajectory import Save, Trajectory, nbytes_of
 
 
 if TYPE_CHECKING:
@@ -354,6 +354,11 @@ class Lowered(Generic[S, B]):
             if follows(machine, Partitioned):
                 return machine.placed_init()
             return _initial(machine)
+
+    @cached_property
+    def initial_nbytes(self) -> int:
+        """The bytes of the initial state."""
+        return nbytes_of(self.initial)
 
     def __repr__(self) -> str:
         return f"Lowered({self.model!r}, {self.nbytes:,} bytes)"

@@ -82,6 +82,8 @@ def codes_of(result: Any) -> Int[np.ndarray, "*paths"]:
 def has_failed(result: Any) -> Bool[np.ndarray, "*paths"]:
     """Which paths did not end as a run may end."""
     codes = codes_of(result)
+    if not codes.ndim:
+        return np.asarray(int(codes) not in _ORDINARY)
     is_ordinary = (codes == _ORDINARY[0]) | (codes == _ORDINARY[1]) | (codes == _ORDINARY[2])
     return np.asarray(~is_ordinary)
 

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, Unpack, overload
 
@@ -37,6 +36,7 @@ from .trajectory import (
     SAVE_OUTPUTS,
     AbstractSavedRun,
     Save,
+    nbytes_of,
 )
 
 
@@ -213,9 +213,6 @@ def run(
             )
             choice = replicated(choice, mesh)
         where = None if mesh is None else Placement(mesh)
-        driver = Driver(machine, choice, max_steps, save, grow, unroll, progress, settled, where)
-
-        resume = partial(_resumed, own)
         checkpoints = (
             contextlib.nullcontext()
             if checkpoint is None
@@ -235,10 +232,13 @@ def run(
             )
         )
         with checkpoints as held:
-            driver = replace(driver, checkpoints=held, resume=resume)
+            resume = partial(_resumed, own)
+            given_run = machine, choice, max_steps, save, grow, unroll, progress
+            driver = Driver(*given_run, settled, where, held, resume)
             if observe is not None:
                 return _observed(driver, observe, state, size, throw)
-            if not driver.is_small(state, size):
+            nbytes = lowered.initial_nbytes if state is lowered.initial else nbytes_of(state)
+            if not driver.is_small(nbytes, size):
                 from .footprint import check_run
 
                 check_run(driver, state, size, tiled=inputs is None)

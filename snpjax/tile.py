@@ -18,7 +18,7 @@ from .results import RESULTS, codes_of
 from .scale.mesh import placed
 from .scale.paths import from_all, shardings, whole
 from .scale.placement import joined_details, joined_states
-from .trajectory import Chunk, Flat, History, Save, own_paths
+from .trajectory import Chunk, Flat, History, Save, most_steps, own_paths
 
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ class Tile:
         for shard in self.shards:
             if shard.made < self.now:
                 ended = shard.ended
-                longest = int(ended.steps.max(initial=0))
+                longest = most_steps(ended.steps)
                 shard.history.extend(ended.state, longest, shard.made, self.now)
                 shard.made = self.now
         self.made = [self.now] * len(self.made)

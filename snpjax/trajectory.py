@@ -176,8 +176,8 @@ class AbstractCheckedRun(AbstractSavedRun):
     @property
     def failure(self) -> str | None:
         """The first failure in words, or `None`."""
-        failed = np.flatnonzero(has_failed(self.result))
-        return (self.shortage or self._failure(failed)) if len(failed) else None
+        failed = has_failed(self.result)
+        return (self.shortage or self._failure(np.flatnonzero(failed))) if failed.any() else None
 
     @abc.abstractmethod
     def _failure(self, failed: Int[np.ndarray, " failed"]) -> str:
@@ -550,6 +550,11 @@ def size_of(state: object) -> int | None:
 def own_paths(x: np.ndarray, paths: int | None) -> np.ndarray:
     """An array without the trailing paths that pad a batch."""
     return x if paths is None else x[..., :paths]
+
+
+def most_steps(steps: Int[np.ndarray, "*paths"]) -> int:
+    """The steps of the longest path, 0 if there is none."""
+    return int(steps.max(initial=0)) if steps.ndim else int(steps)
 
 
 def nbytes_of(tree: PyTree) -> int:

@@ -29,7 +29,7 @@ from ..memory import ALLOCATION_ERRORS, is_of_memory
 from ..results import HALTED, RESULTS
 from ..simulate import result_of
 from ..tile import Standing, Tile, kept
-from ..trajectory import SAVE_FINAL, own_paths
+from ..trajectory import SAVE_FINAL, nbytes_of, own_paths
 from .checkpoint import Checkpoints, Restored
 from .paths import whole
 from .placement import Placement
@@ -243,7 +243,7 @@ def _share(driver: Driver, start: ObservedState, paths: int, devices: int) -> in
     """
     most = most_in_tile(driver.machine, start) or _MOST_PATHS
     share = min(1 << most.bit_length() - 1, 1 << (-(-paths // devices) - 1).bit_length())
-    if not driver.is_small(start, devices * share):
+    if not driver.is_small(nbytes_of(start), devices * share):
         while share > 1 and taken(driver, start, devices * share) > 0.5:
             share //= 2
         check_run(driver, start, devices * share, tiled=False)
