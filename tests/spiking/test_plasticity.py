@@ -79,6 +79,19 @@ def test_a_weighted_synapse_that_is_deleted_is_gone():
     assert_same_graph(graph, reference_graph.explore(system, max_configurations=9))
 
 
+def test_weights_of_both_signs_do_not_cancel_in_bounds_on_counts():
+    """i sends 2^20 spikes times 2^12 to k; j would send as many anti-spikes, but never fires."""
+    rules = ["a{3}/a -> -1(i, {o})", "a/a -> a^1048576"]
+    neurons = [snp.Neuron("i", 1, rules), snp.Neuron("j")]
+    neurons[1] = snp.Neuron("j", 0, [rule.replace("(i", "(j") for rule in rules])
+    neurons += [snp.Neuron("k"), snp.Neuron("o")]
+    weights = [("i", "k", 4096), ("j", "k", -4096), ("i", "o"), ("j", "o")]
+    system = snp.SpikingSystem(neurons, weights, variant=snp.AntiSpikes())
+    with pytest.raises(ValueError, match="arrive at neuron 'k', too many"):
+        snp.run(system, count_dtype=np.int32)
+    assert snp.run(system, count_dtype=np.int64).configurations[-1].tolist() == [0, 0, 2**32, 2**20]
+
+
 def test_what_deletion_may_take():
     """Of two synapses to j and k, N names k only."""
     neurons = [snp.Neuron("i", 1, ["a -> -1(i, {k})"]), snp.Neuron("j"), snp.Neuron("k")]

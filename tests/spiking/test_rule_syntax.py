@@ -67,7 +67,9 @@ def test_text_of(rule, text):
     assert text.replace('"', "&quot;").replace(">", "&gt;") in system._repr_html_()
 
 
-names = st.sampled_from(["i", "j", "k'", "in{1,2}", "x#2", "7"]) | st.text(max_size=4)
+names = st.sampled_from(["i", "j", "k'", "in{1,2}", "x#2", "7", "x/Q(y", "p->q"]) | st.text(
+    max_size=4
+)
 
 
 @st.composite

@@ -1,12 +1,13 @@
 """Every code of the validity table at both levels; all problems at once, with place and fix."""
 
 import warnings
+from typing import get_args
 
 import pytest
 
 import snpjax as snp
 from snpjax.spiking.model.communication_variants import Channels, Requests
-from snpjax.spiking.model.timed_variants import SynapseDelays
+from snpjax.spiking.model.timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays
 from snpjax.spiking.model.validity import SEVERITIES, Place
 from snpjax.spiking.model.variants import (
     AntiSpikes,
@@ -14,6 +15,7 @@ from snpjax.spiking.model.variants import (
     Astrocytes,
     Exhaustive,
     SynapseRules,
+    Variant,
 )
 
 
@@ -200,6 +202,9 @@ _REASONS = {
         SynapseRules({}): "that is created has no rules",
         Channels({}): "which channel a synapse that is created belongs",
         Requests(): "no synapses to create",
+        SynapseDelays({}): "which delay a synapse that is created has",
+        DendriticDelays({}): "that is created ends at the dendrite",
+        ScheduledSynapses([]): "that its schedule ends",
     },
     "division and budding": {
         AntiSpikes(): "at which anti-spikes a neuron divides",
@@ -208,12 +213,17 @@ _REASONS = {
         SynapseRules({}): "which rules the synapses of a new neuron have",
         Channels({}): "which channels the synapses of a new neuron belong",
         Requests(): "several or none may come to bear its label",
+        SynapseDelays({}): "which delays the synapses of a new neuron have",
+        DendriticDelays({}): "which delay the dendrite of a new neuron has",
+        ScheduledSynapses([]): "which schedules the synapses of a new neuron have",
     },
 }
 
 
 @pytest.mark.parametrize("what", _REASONS)
 def test_a_variant_says_why_the_network_does_not_change(what):
+    allowed = {AntiSpikes} if what == "plasticity" else set()
+    assert {*map(type, _REASONS[what])} | allowed == {*get_args(Variant)}
     rule = {"plasticity": "a -> +1(x, {y})", "division and budding": "[a]_x -> []_u || []_v"}[what]
     for variant, reason in _REASONS[what].items():
         found = problems(with_rules(rule, variant=variant))

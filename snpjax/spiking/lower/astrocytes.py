@@ -16,8 +16,8 @@ from ...results import RESULTS
 from ..model.rule_table import as_int64
 from ..model.variants import Astrocytes
 from ..step.dynamic_synapses import Change
+from ..step.fixed_networks import AbstractStatelessNetwork
 from ..step.shapes import Counts, Slots
-from ..step.stateless import AbstractStatelessNetwork
 
 
 if TYPE_CHECKING:

@@ -108,12 +108,12 @@ class PlasticColumns:
     ) -> Float64[np.ndarray, " neurons"]:
         """A bound on what arrives at each neuron if each of them emits so much, or 1 by a synapse
         that it creates."""
-        sent = np.broadcast_to(np.maximum(production[self.neurons], 1), self.targets.shape)
-        sent = sent if self.weights is None else sent * self.weights
         is_one = self.targets >= 0
-        return np.bincount(
-            self.targets[is_one], weights=sent[is_one], minlength=len(production)
-        ).astype(float)
+        source = np.broadcast_to(self.neurons, self.targets.shape)[is_one]
+        value = None if self.weights is None else self.weights[is_one]
+        size = len(production)
+        edges = Edges(source, self.targets[is_one], value, size, size)
+        return edges.arrivals(np.maximum(production, 1))
 
     def lowered(
         self,

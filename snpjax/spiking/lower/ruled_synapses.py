@@ -22,8 +22,8 @@ from ..model.rule import Rule
 from ..model.rule_table import Slot, SlotTable, as_int64, table_of_slots
 from ..model.variants import SynapseRules
 from ..step.dynamic_synapses import Change
+from ..step.fixed_networks import AbstractStatelessNetwork
 from ..step.shapes import Counts, Slots
-from ..step.stateless import AbstractStatelessNetwork
 
 
 if TYPE_CHECKING:

@@ -11,7 +11,13 @@ from jaxtyping import Array, Bool, Float64, Int
 from snpjax_formats import AbstractLayout, Edges, bucket, check_free, device_array, free_bytes
 from snpjax_formats.stored import slot_bucket
 
-from ..model.timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays, SynapsePair
+from ..model.timed_variants import (
+    DendriticDelays,
+    ScheduledSynapses,
+    SynapseDelays,
+    SynapsePair,
+    delays_of,
+)
 from ..step.timed_synapses import DelayedSynapses, SynapsesOnSchedule
 
 
@@ -41,13 +47,8 @@ class DelayColumns:
         cls, system: "SpikingSystem", variant: SynapseDelays | DendriticDelays
     ) -> "DelayColumns | None":
         """`None` where no synapse has a delay."""
-        if isinstance(variant, DendriticDelays):
-            of_neuron = dict(variant.delays)
-            delays = [of_neuron.get(target, 0) for _, target, _ in system.synapses]
-        else:
-            of_pair = dict(variant.delays)
-            delays = [of_pair.get((source, target), 0) for source, target, _ in system.synapses]
-        delay = np.asarray(delays, np.int64)
+        pairs = [(source, target) for source, target, _ in system.synapses]
+        delay = np.asarray(delays_of(variant, pairs), np.int64)
         is_carried = delay > 0
         if not is_carried.any():
             return None

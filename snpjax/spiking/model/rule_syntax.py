@@ -43,10 +43,10 @@ def parse_rule(text: str, label: str | None = None) -> AnyRule:
     []_i / []_j"`, `"a/a -> +2(i, {j, k})"`, `"a^2/Q(a^3, j)(a^inf, k)"`.
 
     Anti-spikes are written `ā`, or with a minus before the whole guard or number: `"ā^2/ā -> a"` is
-    also `"-a^2/-a -> a"`. A channel
-    follows what it carries, as in `"a -> a(1)"`; a label of letters `a` alone stands there between
-    quotes. Blanks may stand anywhere. `||` is also `‖`, `+-` is also `±`, `-+` is
-    also `∓`. A label that is no plain word stands between quotes: `[]_"Cx1,0"`.
+    also `"-a^2/-a -> a"`. A channel follows what it carries, as in `"a -> a(1)"`; a channel whose
+    label consists of letters `a` alone must be quoted. Blanks may stand anywhere. `||` is also `‖`,
+    `+-` is also `±`, `-+` is also `∓`. A label that is not a plain word must be quoted:
+    `[]_"Cx1,0"`.
 
     **Arguments:**
 
@@ -57,11 +57,10 @@ def parse_rule(text: str, label: str | None = None) -> AnyRule:
     """
     if text.lstrip().startswith("["):
         return _Scanner(text, 0, label, _GROWTH).growth()
-    request = _REQUEST.search(text)
-    if request is not None:
+    request, arrow = _REQUEST.search(text), _ARROW.search(text)
+    if request is not None and (arrow is None or request.start() < arrow.start()):
         guard = _guard(text[: request.start()], text, 0)
         return RequestRule(guard, _Scanner(text, request.end(), label, _QUERIES).queries())
-    arrow = _ARROW.search(text)
     if arrow is None:
         raise RuleError('there is no arrow (write "a^2/a -> a; 1")', text, len(text))
     guard, consume, sign = _left(text, arrow.start())

@@ -120,3 +120,12 @@ class ScheduledSynapses:
 
 
 TimedVariant: TypeAlias = SynapseDelays | DendriticDelays | ScheduledSynapses
+
+
+def delays_of(variant: SynapseDelays | DendriticDelays, pairs: Sequence[SynapsePair]) -> list[int]:
+    """The delay of each of these synapses, steps."""
+    if isinstance(variant, DendriticDelays):
+        of_neuron = dict(variant.delays)
+        return [of_neuron.get(target, 0) for _, target in pairs]
+    of_pair = dict(variant.delays)
+    return [of_pair.get(pair, 0) for pair in pairs]

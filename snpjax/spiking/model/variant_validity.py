@@ -13,6 +13,7 @@ from .rule import (
     Rule,
     is_count,
 )
+from .timed_validity import check_timed
 from .timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays
 from .validity import (
     Place,
@@ -30,14 +31,19 @@ if TYPE_CHECKING:
     from .validity import _Finding
 
 
-#: Why a variant has no meaning together with plasticity, or with division and budding.
+#: Why a variant has no meaning together with plasticity, or with division and budding. Any variant
+#: is here, except those that may be combined with plasticity.
 _NOT_WITH_PLASTICITY: dict[type, str] = {
     Exhaustive: "a rule that is used several times at once creates and deletes synapses once",
     Astrocytes: "no definition says which astrocyte controls a synapse that is created",
     SynapseRules: "a synapse that is created has no rules",
     Channels: "no definition says to which channel a synapse that is created belongs",
     Requests: "there are no synapses to create or delete",
+    SynapseDelays: "no definition says which delay a synapse that is created has",
+    DendriticDelays: "no definition says whether a synapse that is created ends at the dendrite",
+    ScheduledSynapses: "no definition says whether a rule creates a synapse that its schedule ends",
 }
+_WITH_PLASTICITY = (AntiSpikes,)
 _NOT_WITH_GROWTH: dict[type, str] = {
     AntiSpikes: "no definition says at which anti-spikes a neuron divides",
     Exhaustive: "a neuron that divides is empty, and cannot divide as often as its spikes allow",
@@ -45,6 +51,9 @@ _NOT_WITH_GROWTH: dict[type, str] = {
     SynapseRules: "no definition says which rules the synapses of a new neuron have",
     Channels: "no definition says to which channels the synapses of a new neuron belong",
     Requests: "a query names one neuron, and several or none may come to bear its label",
+    SynapseDelays: "no definition says which delays the synapses of a new neuron have",
+    DendriticDelays: "no definition says which delay the dendrite of a new neuron has",
+    ScheduledSynapses: "no definition says which schedules the synapses of a new neuron have",
 }
 
 
@@ -66,8 +75,8 @@ def check_variant(system: "SpikingSystem") -> Iterator["_Finding"]:
         ("plasticity", rewires, _NOT_WITH_PLASTICITY),
         ("division and budding", grows, _NOT_WITH_GROWTH),
     ):
-        reason = reasons.get(type(variant))
-        if dynamic and reason is not None:
+        if dynamic and not (dynamic is rewires and isinstance(variant, _WITH_PLASTICITY)):
+            reason = reasons[type(variant)]
             message = (
                 f"the variant {name} cannot be combined with {what}: {reason} "
                 "(remove such rules, or the variant)"
@@ -88,8 +97,6 @@ def check_variant(system: "SpikingSystem") -> Iterator["_Finding"]:
     if isinstance(variant, Requests):
         yield from check_requests(system)
     if isinstance(variant, SynapseDelays | DendriticDelays | ScheduledSynapses):
-        from .timed_validity import check_timed  # which makes findings as this module does
-
         yield from check_timed(system, variant)
 
 

@@ -1,4 +1,4 @@
-"""Networks that change: what a step has to know of them."""
+"""Networks with a state of their own or another delivery: what a step has to know of them."""
 
 import abc
 from typing import Any, NamedTuple
@@ -28,7 +28,8 @@ class Change(NamedTuple):
 
 
 class AbstractNetwork(eqx.Module):
-    """Synapses, and maybe neurons, that rules create and delete: the tables of such rules.
+    """Synapses, and maybe neurons, that rules create and delete; or synapses that do not deliver as
+    those of the definition do, such as those with delays, schedules or astrocytes.
 
     What of it changes is its state, a pytree that is part of the state of a run; as there, `paths`
     may be the last axis of all arrays.
@@ -62,7 +63,7 @@ class AbstractNetwork(eqx.Module):
 
     @abc.abstractmethod
     def essential(self, network: PyTree) -> PyTree:
-        """What tells states apart; none of its numbers is negative."""
+        """What tells states apart."""
 
     @abc.abstractmethod
     def restored(self, essential: PyTree) -> PyTree:

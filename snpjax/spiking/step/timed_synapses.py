@@ -10,8 +10,8 @@ from snpjax_formats.ell import expanded
 from ...choice import AbstractChoice, Steps
 from ...results import RESULTS
 from .dynamic_synapses import Change
+from .fixed_networks import AbstractFixedNetwork
 from .shapes import Counts, Flags, Slots
-from .stateless import AbstractFixedNetwork
 
 
 class DelayedSynapses(AbstractFixedNetwork):

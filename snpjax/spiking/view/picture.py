@@ -33,7 +33,7 @@ from ..model.communication_variants import Channels
 from ..model.population import AnySystem, PopulationSystem
 from ..model.rule import PlasticityRule, RequestRule
 from ..model.system import Neuron, SpikingSystem
-from ..model.timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays
+from ..model.timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays, delays_of
 from ..model.variants import Astrocytes, SynapseRules
 from .pretty import rule_lines, spikes_text
 from .summary import MAX_NAME, MAX_NEURONS, Card, CardLink, summary
@@ -171,11 +171,10 @@ def train_text(train: Iterable[int]) -> str:
 def _timed_texts(system: SpikingSystem) -> dict[tuple[str, str], str]:
     """What stands at the synapses of a variant of time: ` d = 2`, ` [1, 4) of r`."""
     match system.variant:
-        case SynapseDelays(delays):
+        case SynapseDelays() | DendriticDelays() as variant:
+            pairs = [(source, target) for source, target, _ in system.synapses]
+            delays = zip(pairs, delays_of(variant, pairs), strict=True)
             return {pair: f" d = {delay}" for pair, delay in delays if delay}
-        case DendriticDelays(delays):
-            of = dict(delays)
-            return {(s, t): f" d = {of[t]}" for s, t, _ in system.synapses if of.get(t)}
         case ScheduledSynapses(schedules):
             texts: dict[tuple[str, str], str] = {}
             for source, target, start, stop, reference in schedules:
@@ -193,7 +192,7 @@ def _links(system: SpikingSystem) -> list[CardLink]:
         texts = {pair: ", ".join(rule_lines(own, "", 2)) for pair, own in system.variant.rules}
     elif isinstance(system.variant, Channels):
         texts = {pair: _channels_text(own) for pair, own in system.variant.of.items()}
-    elif system.variant is not None:
+    else:
         texts |= _timed_texts(system)
     links = [
         CardLink(names[s], names[t], (_weight(w) + texts.get((s, t), "")).strip())

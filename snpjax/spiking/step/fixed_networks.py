@@ -1,4 +1,4 @@
-"""Networks that do not change, but do not deliver as synapses of the definition do."""
+"""Networks whose neurons and synapses stay, but do not deliver as synapses of the definition do."""
 
 import equinox as eqx
 import jax.numpy as jnp
