@@ -20,6 +20,7 @@ class Comparison:
 
     def __init__(self, title: str, citation: str) -> None:
         self.agreeing = self.explained = self.not_compared = self.unexplained = 0
+        self._explanation = ""
         print(f"{title}\n{textwrap.fill(citation, 98)}")
 
     def section(self, title: str) -> None:
@@ -68,8 +69,11 @@ class Comparison:
             sys.exit(1)
 
     def _row(self, what: str, paper: object, here: object, verdict: str, why: str) -> None:
+        is_known = bool(why) and why == self._explanation
+        verdict += " (as above)" if is_known else ""
         print(f"  {what:44} {_shown(paper):>18} {_shown(here):>18}  {verdict}")
-        if why:
+        self._explanation = why
+        if why and not is_known:
             print(textwrap.fill(why, 98, initial_indent=" " * 6, subsequent_indent=" " * 6))
 
 

@@ -57,7 +57,7 @@ def sorter(numbers: np.ndarray) -> snp.PopulationSystem:
 
 
 def subset_sum(numbers: list[int], target: int) -> snp.SpikingSystem:
-    """The non-uniform family of Leporati et al. 2009: a number is chosen by firing without delay."""
+    """The non-uniform family of Leporati et al. 2009: to fire without delay is to be chosen."""
     neurons, synapses = [snp.Neuron("c0", 1, ["a -> a"])], []
     for i, number in enumerate(numbers):
         neurons.append(snp.Neuron(f"c{i + 1}", 1, ["a -> a", "a -> a; 1"]))
@@ -115,8 +115,8 @@ def sizes(table: Comparison) -> None:
         73_142,
         theirs // 2**20,
         why="Computed from their data structures, without what the CUDA context takes. Here the "
-        f"lowered system takes {snp.lower(large).nbytes / 2**20:.1f} MB, because the n^2 forgetting "
-        "rules become one a neuron and synapses are stored as intervals.",
+        f"lowered system takes {snp.lower(large).nbytes / 2**20:.1f} MB, because the forgetting "
+        "rules of a neuron become one and synapses are stored as intervals.",
     )
 
 
@@ -153,8 +153,8 @@ def runs(table: Comparison, full: bool) -> None:
         "sorted",
         "yes",
         "yes" if found == list(range(1, 301)) else "no",
-        why="Their program keeps the constants of guards in 8 bits, so a guard of 256 or more tests "
-        "another number. Here that is `compatibility=SPARSE_SNP_COMPRESSED`; the exact system sorts.",
+        why="Their program keeps the constants of guards in 8 bits, so that a guard of 256 or more "
+        "tests another number: `compatibility=SPARSE_SNP_COMPRESSED` here. The exact system sorts.",
     )
 
     table.section("Subset sum: is a subset found?")

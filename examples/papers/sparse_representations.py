@@ -69,8 +69,8 @@ def matrices(table: Comparison) -> None:
         "  columns without a negative entry",
         0,
         int(np.sum(~np.any(sort.matrix < 0, axis=0))),
-        why="The paper says that every column has a negative entry. A neuron without rules consumes "
-        "nothing; here these are the three output neurons.",
+        why="The paper says that every column has a negative entry. A neuron without rules "
+        "consumes nothing; here these are the three output neurons.",
     )
 
     table.section("Compressed formats")
