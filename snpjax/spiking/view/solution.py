@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any, TypeVar, final
 
 import jax
@@ -24,7 +25,8 @@ from ..model.population import AnySystem
 from ..model.system import is_growing
 from ..model.validity import possible_labels
 from ..step.step import SpikingState
-from .snapshot import Network, name_of, network_of, num_in_use
+from .lineage import parents_of
+from .snapshot import Network, name_of, names_of_labels, network_of, num_in_use
 
 
 _FAILURES = (
@@ -244,6 +246,38 @@ class Solution(AbstractSolution, AbstractOnePath):
                 raise ValueError(f"There is no row {row}. Give 0 to {num_rows - 1}.")
             own = jax.tree.map(lambda x: x[row], states)
         return network_of(self.system, own)
+
+    def lineage(self, neuron: int) -> tuple[str, ...]:
+        """The labels that a neuron has had and, before it was there, those of its parent, from the
+        beginning to the end of the run: `("0", "t1", "f2")`. In a system that decides SAT by
+        division they are an assignment.
+
+        **Arguments:**
+
+        - `neuron`: its number in the final network.
+
+        **Raises:** `IndexError` for a neuron that is not there; `NotSaved` if not every
+        configuration was saved.
+        """
+        labels = self.network().labels
+        neuron = range(len(labels))[neuron]
+        if not is_growing(self.system):
+            return (labels[neuron],)
+        if self.saved.every != 1:
+            raise NotSaved("Every configuration", "save=snp.SAVE_ALL")
+        parents, births, labels_over_time = self._ancestry
+        found, row = [], len(labels_over_time)
+        while neuron >= 0:
+            found += labels_over_time[births[neuron] : row, neuron].tolist()[::-1]
+            neuron, row = int(parents[neuron]), int(births[neuron])
+        return tuple(label for label, _ in groupby(reversed(found)))
+
+    @cached_property
+    def _ancestry(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The parent of each neuron, the row in which it is new, and all labels."""
+        numbers = self._states.network.labels[:, self._neurons]
+        parents, births = parents_of(self.system, numbers, self.rules)
+        return parents, births, names_of_labels(self.system, numbers).T
 
     def spikes_of(self, name: str) -> "int | Int[np.ndarray, ' neurons']":
         """Spikes of a neuron in the final configuration; an array for a population, or, where
