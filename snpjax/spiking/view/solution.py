@@ -27,6 +27,7 @@ from ..model.validity import possible_labels
 from ..step.step import SpikingState
 from .lineage import parents_of
 from .snapshot import Network, name_of, names_of_labels, network_of, num_in_use
+from .timing import has_delays, in_flight, in_words
 
 
 _FAILURES = (
@@ -317,16 +318,26 @@ class Solution(AbstractSolution, AbstractOnePath):
         _of_one(self.train(output), "counts")
         return int(self.counts(output))
 
+    def in_flight(self, row: int | None = None) -> Int[np.ndarray, "delays neurons"]:
+        """What is due at each neuron in 1, 2, ... steps, in a row of `configurations`, or in the
+        end; empty where no synapse or dendrite has a delay.
+
+        **Raises:** `NotSaved` for a row of a run without history.
+        """
+        if not has_delays(self.system):
+            return np.zeros((0, len(self.spikes)), np.int64)
+        own = self.state.network if row is None else self._states.network[row]
+        return in_flight(self.system, np.asarray(own)[..., None], 1)[:, 0]
+
     def __repr__(self) -> str:
         system = self.system
         lines = [f"Solution of {system!r}: {self.ending}"]
         if self.failure is not None:
             lines.append(f"  {self.failure}")
-        first = zip(self.spikes[:12].tolist(), self.timers[:12].tolist(), strict=True)
+        remarks = in_words(self.timers[:12], self.in_flight()[:, :12])
         spikes = ", ".join(
-            f"{name_of(system, self.state.network, index)}={spikes}"
-            f"{f' (closed {timer})' if timer else ''}"
-            for index, (spikes, timer) in enumerate(first)
+            f"{name_of(system, self.state.network, index)}={spikes}{remark}"
+            for index, (spikes, remark) in enumerate(zip(self.spikes[:12], remarks, strict=True))
         )
         hidden = len(self.spikes) - 12
         more = f", and {hidden:,} more" if hidden > 0 else ""
