@@ -93,7 +93,8 @@ def _function(neuron: NumericalNeuron, production: Production, number: int) -> l
 
 def _number(value: Real) -> str | float:
     """A text where that says the number exactly, else a number of JSON."""
-    plain = value.item() if isinstance(value, np.number) else value
+    plain = int(value) if isinstance(value, np.integer) else value
+    plain = plain if isinstance(plain, int | Fraction) else float(plain)
     text = f"{Fraction(plain)}"
     is_whole = isinstance(plain, int | Fraction) or plain.is_integer()
     return text if is_whole and NUMBER.fullmatch(text) else float(plain)

@@ -407,6 +407,15 @@ def test_any_text_is_answered(server, name, text, problem):
     assert not answer["read"] and problem in message and "format=" not in message
 
 
+def test_a_net_is_opened_whatever_its_suffix_is_shared_with():
+    """And one whose suffix is unknown is told which there are, not how Python reads nets."""
+    assert asked_net("net.pnml").format.name == "pnml"
+    with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(read are .*\.pnml"):
+        asked_net("net.foo")
+    text = FILE_OF_GREATSPN
+    assert open_model("net.net", text, format=None, level="extended").format.name == "greatspn"
+
+
 def test_a_system_that_is_too_large_says_so():
     text = PAIR.replace("@mu = p, q;", f"@mu = p, q; @mu += r{{i}}: 1 <= i <= {MAX_NEURONS};")
     with pytest.raises(snp.ReadError, match="more than the 5,000"):
