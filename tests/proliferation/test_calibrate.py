@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from snpjax import proliferation as pr
-from snpjax.io.proliferation.results import calibration_record
+from snpjax.io.proliferation import calibration_record
 from snpjax_formats import NotEnoughMemory
 from tests.proliferation.test_proliferation import AXIS, CASES
 from tests.support.helpers import many, needs_shared
