@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given, settings
 
 import snpjax as snp
-from snpjax.explore import Stop, explore
+from snpjax.explore import Stop, explore, owned_memory, searched
 from snpjax.explore.owners import Sizes
 from snpjax.testing import systems
-from tests.support.graphs import assert_same_graph
+from tests.support.graphs import assert_is_beginning, assert_same_graph
 from tests.support.helpers import many, with_ballast
 from tests.support.known_graphs import (
     countdown,
     dividing,
     doubling,
+    many_sinks,
     net,
     plastic,
     size_of_countdown,
@@ -103,6 +104,34 @@ def test_fields_are_packed_again_and_tightly():
     found, expected = both(countdown(130), 4, chunks=(64, 512), edges=False)
     assert_same_graph(found, expected)
     assert found.num_configurations == size_of_countdown(130) > 2**12
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_words_packed_again(fails, monkeypatch):
+    """Without memory for it, words are read with the packing in which they are stored."""
+    packed, original = [], owned_memory.program
+
+    def program(function, *args, **options):
+        made = original(function, *args, **options)
+
+        def repacked(*arrays):
+            packed.append(arrays)
+            if fails and len(packed) == 3:
+                raise MemoryError("no memory for words")
+            return made(*arrays)
+
+        return repacked if function is owned_memory.repacked else made
+
+    monkeypatch.setattr(owned_memory, "program", program)
+    monkeypatch.setattr(searched, "_TIGHT_FROM", 4)
+    monkeypatch.setattr(searched, "_TIGHT_AGAIN", 2)
+    found, expected = both(many_sinks(), 4, max_configurations=300)
+    assert len(packed) >= 3
+    if fails:
+        assert found.stop is Stop.OUT_OF_MEMORY and found.num_configurations > 1
+        assert_is_beginning(found, expected)
+    else:
+        assert_same_graph(found, expected)
 
 
 @pytest.mark.parametrize("devices", [2, 4])

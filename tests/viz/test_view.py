@@ -407,13 +407,15 @@ def test_any_text_is_answered(server, name, text, problem):
     assert not answer["read"] and problem in message and "format=" not in message
 
 
-def test_a_net_is_opened_whatever_its_suffix_is_shared_with():
-    """And one whose suffix is unknown is told which there are, not how Python reads nets."""
-    assert asked_net("net.pnml").format.name == "pnml"
+def test_nets_of_unknown_suffixes_are_told_the_known_ones():
+    """Not how Python reads nets."""
+    net = snp.SleptsovNet(["p"], ["t"], inputs=[("p", "t")])
+    text, _ = snp.io.model_text(net, "pnml")
+    assert open_model("net.pnml", text, format=None, level="extended").system == net
     with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(read are .*\.pnml"):
-        asked_net("net.foo")
-    text = FILE_OF_GREATSPN
-    assert open_model("net.net", text, format=None, level="extended").format.name == "greatspn"
+        open_model("net.foo", text, format=None, level="extended")
+    with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(read are .*\.pli"):
+        open_model("net.foo", PAIR, format=None, level="extended")
 
 
 def test_a_system_that_is_too_large_says_so():
