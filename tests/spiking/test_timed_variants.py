@@ -223,6 +223,8 @@ def test_a_run_tells_what_is_under_way():
     assert "t=0 (2 due in 2)" in repr(solution)
     assert "<td>0 (2 due in 2)</td>" in solution._repr_html_()
     assert solution.in_flight().tolist() == [[0, 0, 0], [0, 2, 0]]
+    with pytest.raises(ValueError, match="There is no row 2. Give 0 to 1"):
+        solution.in_flight(2)
 
 
 @given(systems(min_neurons=1, max_neurons=5, max_rules=3, max_delay=2), st.integers(1, 4), seeds)

@@ -238,13 +238,15 @@ class Solution(AbstractSolution, AbstractOnePath):
 
         **Raises:** `ValueError` for an out-of-range row; `NotSaved`.
         """
-        own = self.state.network
-        if row is not None:
-            states, num_rows = self._states.network, len(self._states.spikes)
-            if not 0 <= row < num_rows:
-                raise ValueError(f"There is no row {row}. Give 0 to {num_rows - 1}.")
-            own = jax.tree.map(lambda x: x[row], states)
-        return network_of(self.system, own)
+        return network_of(self.system, self._network_state(row))
+
+    def _network_state(self, row: int | None) -> Any:
+        if row is None:
+            return self.state.network
+        states, num_rows = self._states.network, len(self._states.spikes)
+        if not 0 <= row < num_rows:
+            raise ValueError(f"There is no row {row}. Give 0 to {num_rows - 1}.")
+        return jax.tree.map(lambda x: x[row], states)
 
     def lineage(self, neuron: int) -> tuple[str, ...]:
         """The labels that a neuron has had and, before it was there, those of its parent, from the
@@ -320,12 +322,12 @@ class Solution(AbstractSolution, AbstractOnePath):
         """What is due at each neuron in 1, 2, ... steps, in a row of `configurations`, or in the
         end; empty where no synapse or dendrite has a delay.
 
-        **Raises:** `NotSaved` for a row of a run without history.
+        **Raises:** `ValueError` for an out-of-range row; `NotSaved`.
         """
         if not has_delays(self.system):
             return np.zeros((0, len(self.spikes)), np.int64)
-        own = self.state.network if row is None else self._states.network[row]
-        return in_flight(self.system, np.asarray(own)[..., None], 1)[:, 0]
+        own = np.asarray(self._network_state(row))
+        return in_flight(self.system, own[..., None], 1)[:, 0]
 
     def __repr__(self) -> str:
         system = self.system
