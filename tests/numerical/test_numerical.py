@@ -198,9 +198,27 @@ def test_numbers_that_are_too_large_end_a_run(into):
     solution = snp.run(system, max_steps=5, throw=False)
     assert solution.result == snp.RESULTS.value_overflow and solution.steps == 1
     assert solution.final["a"]["x"] == 1e200
-    assert solution.failure is not None and solution.failure.startswith("step 2: A variable or an")
+    assert solution.failure is not None and solution.failure.startswith("step 2: A variable, an")
     batch = snp.run(system, max_steps=5, paths=2, throw=False)
     assert batch.failure is not None and "path 0 (2 of 2 paths failed)" in batch.failure
+
+
+@pytest.mark.parametrize("layout", [Dense, ELL])
+def test_a_value_that_nothing_receives_may_be_too_large(layout):
+    """It ends the run on every layout: the product of infinity and a synapse that is not there
+    would be no number in some of them only."""
+    system = NumericalSystem(
+        [
+            NumericalNeuron("a", {"x": 1e200}, [Production({"x": 1e200}, threshold=1)]),
+            NumericalNeuron("b", {"x": 1}, [Production({"x": 2}, threshold=1)]),
+        ],
+        [("b", "a")],
+    )
+    solution = snp.run(system, max_steps=5, layout=layout, throw=False)
+    assert solution.result == snp.RESULTS.value_overflow and solution.steps == 0
+    assert solution.failure is not None and "the value of a production function" in solution.failure
+    expected = reference.run(system, steps=5)
+    assert expected.overflowed and len(expected.configurations) == 1
 
 
 def test_a_run_has_derivatives():
