@@ -5,6 +5,7 @@ from typing import Generic, NamedTuple
 
 import jax
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Array, PyTree, UInt
 
 from snpjax_formats import device_array, free_bytes
@@ -19,6 +20,7 @@ from ..machine import (
     follows,
 )
 from .graph import Stop
+from .memory_limits import usable_bytes_of_all
 from .packing import Packing
 
 
@@ -55,6 +57,8 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
     """The model, its machine, and what follows from the machine for the search.
 
     - `limit`: bytes of the device that the search may take, or `None` for what is free.
+    - `mesh`: the devices of a search that is split over them. All processes of the mesh then build
+      and lower the model at the same time.
     """
 
     def __init__(
@@ -63,9 +67,11 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
         options: SearchOptions,
         sizes: tuple[int, ...],
         limit: int | None = None,
+        mesh: Mesh | None = None,
     ) -> None:
         self.system = system
         self.limit = limit
+        self.mesh = mesh
         self.options = options
         self.given_sizes = sizes
         self._tight_from = _TIGHT_FROM
@@ -107,7 +113,9 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
     def _fitting_sizes(self) -> tuple[int, ...]:
         """The sizes of chunks for which there is memory, in any case the smallest, and a power of
         two in place of those that are too large."""
-        sizes, free = self.given_sizes, free_bytes()
+        # All processes must choose the same sizes, or they would wait for each other for ever.
+        free = free_bytes() if self.mesh is None else usable_bytes_of_all(self.mesh)
+        sizes = self.given_sizes
         if self.limit is not None:
             free = self.limit if free is None else min(free, self.limit)
         if free is None:
