@@ -290,15 +290,15 @@ def test_what_a_system_may_not_be():
     assert caught.value.problems == (
         "neuron 'a' is declared twice (give each neuron its own name)",
         "neuron 'a', production function 0: the neuron has no variable 'z' (the only one is 'x')",
-        "neuron 'a', production function 1: the threshold is inf, no finite number (give one)",
-        "neuron 'a', production function 1: the coefficient of 'x' is nan, no finite number (give "
-        "one)",
-        "neuron 'a': variable 'x' is True, no finite number (give one)",
+        "neuron 'a', production function 1: the threshold is inf, not a finite number (give one)",
+        "neuron 'a', production function 1: the coefficient of 'x' is nan, not a finite number "
+        "(give one)",
+        "neuron 'a': variable 'x' is True, not a finite number (give one)",
         "synapse 'a' to 'd': there is no neuron 'd' (the neurons are 'a', 'c')",
         "synapse 'a' to 'c' is given twice (give it once)",
         "output 'out' names a neuron twice (name it once)",
         "input 'in': there is no neuron 'e' (the neurons are 'a', 'c')",
-        "input 'in', step 2: '2' is no finite number (give one)",
+        "input 'in', step 2: '2' is not a finite number (give one)",
     )
     with pytest.raises(InvalidNumericalSystem, match="no neurons"):
         NumericalSystem([])
