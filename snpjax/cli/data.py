@@ -11,7 +11,7 @@ import numpy as np
 from ..choice import NO_RULE
 from ..results import name_of
 from ..sleptsov import SleptsovNet
-from ..spiking import NO_NUMBER, Solution, SolutionBatch
+from ..spiking import Solution, SolutionBatch
 from ..spiking.model.population import AnySystem
 from ..spiking.model.system import is_growing
 from ..spiking.view.run_text import Shown
@@ -170,10 +170,7 @@ def _numbers_and_counts(
     if not batch.saved.outputs:
         nothing: list[int | None] = [None] * batch.paths
         return dict.fromkeys(outputs, nothing), dict.fromkeys(outputs, nothing)
-    numbers = {
-        name: [None if number == NO_NUMBER else number for number in batch.intervals(name).tolist()]
-        for name in outputs
-    }
+    numbers = {name: batch.intervals(name).tolist() for name in outputs}
     return numbers, {name: batch.counts(name).tolist() for name in outputs}
 
 

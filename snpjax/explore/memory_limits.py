@@ -89,23 +89,18 @@ class Budget:
 
 
 def usable_bytes(mesh: Mesh | None = None) -> int | None:
-    """The bytes that the arrays of a search may take on each device, if that is known."""
+    """The bytes that the arrays of a search may take on each device, if that is known of all. With
+    a mesh it is the same number in all processes, each of which has to call it."""
     free = free_bytes(mesh)
+    if mesh is not None and jax.process_count() > 1:
+        from jax.experimental import multihost_utils  # takes long to import
+
+        megabytes = np.asarray(-1 if free is None else free // 2**20, np.int32)
+        least = int(np.min(multihost_utils.process_allgather(megabytes)))
+        free = None if least < 0 else 2**20 * least
     if free is None:
         return None
     return max(free - free // _LEFT - (_FOR_COMPILER if _is_host() else 0), 0)
-
-
-def usable_bytes_of_all(mesh: Mesh) -> int | None:
-    """The least of `usable_bytes` of all processes, if that is known of all. Each calls it."""
-    free = usable_bytes(mesh)
-    if jax.process_count() == 1:
-        return free
-    from jax.experimental import multihost_utils  # takes long to import
-
-    megabytes = np.asarray(-1 if free is None else free // 2**20, np.int32)
-    least = int(np.min(multihost_utils.process_allgather(megabytes)))
-    return None if least < 0 else 2**20 * least
 
 
 def _is_host() -> bool:

@@ -11,7 +11,7 @@ from jaxtyping import Int, UInt32
 
 from ..scale.mesh import CONFIGURATIONS, placed, replicated
 from .extent import FIRST_CAPACITY, MAX_CONFIGURATIONS, Extent, grown, next_extent, places_for
-from .memory_limits import usable_bytes_of_all
+from .memory_limits import usable_bytes
 from .owners import (
     ALL,
     SPLIT,
@@ -99,7 +99,7 @@ class OwnedMemory:
             return False
         row = 4 * self.packing.num_words + self._beside
         now = Extent(self.capacity, row, self.num_places)
-        free = partial(usable_bytes_of_all, self.mesh)
+        free = partial(usable_bytes, self.mesh)
         extent = next_extent(now, wanted, free, most=self.most, devices=self.devices)
         if extent is None:
             return False
@@ -137,14 +137,13 @@ class OwnedMemory:
 
     def repack(self, packing: Packing) -> bool:
         """Store the configurations in other words; whether there is memory."""
-        free = usable_bytes_of_all(self.mesh)
+        free = usable_bytes(self.mesh)
         if free is not None and 4 * packing.num_words * self.capacity > free:
             return False
         part = part_of(self.capacity)
-        repack = program(repacked, self.mesh, (SPLIT, ALL, ALL, ALL), SPLIT, part=part)
-        old, new = self.packing_everywhere, replicated(packing, self.mesh)
-        store = repack(self.own.store, self.nums, old, new)
-        # Not earlier: if this fails, the words are still in the old packing.
+        made = program(repacked, self.mesh, (SPLIT, ALL, ALL, ALL), SPLIT, part=part)
+        new = replicated(packing, self.mesh)
+        store = made(self.own.store, self.nums, self.packing_everywhere, new)
         self.packing, self.packing_everywhere = packing, new
         self.own = self.own._replace(store=store)
         self.rebuild_table()

@@ -8,7 +8,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, PyTree, UInt
 
-from snpjax_formats import device_array, free_bytes
+from snpjax_formats import device_array
 
 from ..lowering import kept_of
 from ..machine import (
@@ -20,7 +20,7 @@ from ..machine import (
     follows,
 )
 from .graph import Stop
-from .memory_limits import usable_bytes_of_all
+from .memory_limits import usable_bytes
 from .packing import Packing
 
 
@@ -57,8 +57,7 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
     """The model, its machine, and what follows from the machine for the search.
 
     - `limit`: bytes of the device that the search may take, or `None` for what is free.
-    - `mesh`: the devices of a search that is split over them. All processes of the mesh then build
-      and lower the model at the same time.
+    - `mesh`: the devices of the search, if there are several.
     """
 
     def __init__(
@@ -113,9 +112,7 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
     def _fitting_sizes(self) -> tuple[int, ...]:
         """The sizes of chunks for which there is memory, in any case the smallest, and a power of
         two in place of those that are too large."""
-        # All processes must choose the same sizes, or they would wait for each other for ever.
-        free = free_bytes() if self.mesh is None else usable_bytes_of_all(self.mesh)
-        sizes = self.given_sizes
+        sizes, free = self.given_sizes, usable_bytes(self.mesh)
         if self.limit is not None:
             free = self.limit if free is None else min(free, self.limit)
         if free is None:

@@ -8,7 +8,7 @@ from jaxtyping import Int
 from .._text.quoting import printable
 from ..drawing.scene import BLUE, ORANGE
 from ..sleptsov.view.solution import NetSolutionBatch
-from ..spiking.view.solution import NO_NUMBER, SolutionBatch
+from ..spiking.view.solution import SolutionBatch
 from .axes import COLUMN, drawing, new_figure, whole_numbers
 
 
@@ -39,9 +39,8 @@ def numbers(
     found = solution.intervals(output)
     if found.ndim != 1:
         raise ValueError("The output is a population. Name one neuron of it as the output.")
-    has_one = found != NO_NUMBER
     with drawing(ax, COLUMN) as axes:
-        _bars(axes, found[has_one], int(np.sum(~has_one)), "no number")
+        _bars(axes, found.compressed(), int(np.ma.count_masked(found)), "no number")
         axes.set_xlabel("number computed")
         return axes
 

@@ -11,7 +11,6 @@ import pytest
 import snpjax as snp
 from snpjax._tiered import Tiered
 from snpjax.explore import Stop, explore, host_arrays, owned_memory, sharded
-from snpjax.explore.owners import repacked
 from snpjax.explore.words_on_device import WordsOnDevice
 from tests.support.graphs import assert_is_beginning, assert_same_graph
 from tests.support.known_graphs import countdown
@@ -202,27 +201,3 @@ def test_a_search_over_a_mesh(monkeypatch, expected):
         (assert_same_graph if is_complete else assert_is_beginning)(graph, expected)
         stops.append(graph.stop)
     assert stops[0] is Stop.OUT_OF_MEMORY
-
-
-def test_words_over_a_mesh_stay_when_they_cannot_be_repacked(monkeypatch):
-    """The graph so far is read with the packing that its words have."""
-    sender = snp.Neuron("sender", 100, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
-    sinks = [snp.Neuron(f"s{i}") for i in range(70)]  # so many that a word holds several
-    system = snp.SpikingSystem([sender, *sinks], [("sender", sink.name, 50) for sink in sinks])
-    original = owned_memory.program
-
-    def program(function, *args, **options):
-        if function is not repacked:
-            return original(function, *args, **options)
-
-        def fails(*arrays):
-            raise exhausted()
-
-        return fails
-
-    options = {"chunks": (16,), "max_configurations": 300}
-    expected = explore(system, **options)
-    monkeypatch.setattr(owned_memory, "program", program)
-    graph = explore(system, mesh=mesh_of(4, "configurations"), **options)
-    assert graph.stop is Stop.OUT_OF_MEMORY and graph.num_configurations > 1
-    assert_is_beginning(graph, expected)

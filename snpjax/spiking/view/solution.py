@@ -22,7 +22,7 @@ from ...trajectory import (
     with_size,
 )
 from ..model.population import AnySystem
-from ..model.system import is_growing
+from ..model.system import SpikingSystem, is_growing
 from ..model.validity import possible_labels
 from ..step.step import SpikingState
 from .lineage import parents_of
@@ -38,9 +38,6 @@ _FAILURES = (
 )
 
 S = TypeVar("S", bound="AbstractSolution")
-
-#: In a batch: the path computed no number, because its train has fewer than two spikes.
-NO_NUMBER = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,16 +166,17 @@ class AbstractSolution(AbstractCheckedRun):
             raise ValueError(f"{output!r} is not an output neuron: they are {', '.join(names)}.")
         return trains[:, self.system.output_columns(output)]
 
-    def intervals(self, output: str | None = None) -> Int[np.ndarray, "*neurons_and_paths"]:
-        """The numbers computed, see `Solution.interval`: one for each neuron of a population of
-        several, and for each path of a batch. `NO_NUMBER` where there are fewer than two spikes.
+    def intervals(self, output: str | None = None) -> "np.ma.MaskedArray[Any, Any]":
+        """The numbers computed, see `Solution.interval`: `(*neurons, *paths)`, one for each neuron
+        of a population of several, and for each path of a batch. Masked where there are fewer than
+        two spikes, so that `.mean()` leaves these out; `.compressed()` has the numbers only.
         """
         emits = self.train(output) != 0
         nth = np.cumsum(emits, axis=0)
         if len(emits) == 0:
-            return np.full(emits.shape[1:], NO_NUMBER)
+            return np.ma.masked_array(np.zeros(emits.shape[1:], np.int64), True)
         first, second = ((emits & (nth == n)).argmax(axis=0) for n in (1, 2))
-        return np.where(nth[-1] >= 2, second - first, NO_NUMBER)
+        return np.ma.masked_array(second - first, nth[-1] < 2)
 
     def counts(self, output: str | None = None) -> Shaped[np.ndarray, "*neurons_and_paths"]:
         """The total of spikes that `output` sent to the environment, for each neuron of a
@@ -261,7 +259,7 @@ class Solution(AbstractSolution, AbstractOnePath):
         """
         labels = self.network().labels
         neuron = range(len(labels))[neuron]
-        if not is_growing(self.system):
+        if not (isinstance(self.system, SpikingSystem) and is_growing(self.system)):
             return (labels[neuron],)
         if self.saved.every != 1:
             raise NotSaved("Every configuration", "save=snp.SAVE_ALL")
@@ -275,6 +273,7 @@ class Solution(AbstractSolution, AbstractOnePath):
     @cached_property
     def _ancestry(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The parent of each neuron, the row in which it is new, and all labels."""
+        assert isinstance(self.system, SpikingSystem)
         numbers = self._states.network.labels[:, self._neurons]
         parents, births = parents_of(self.system, numbers, self.rules)
         return parents, births, names_of_labels(self.system, numbers).T
@@ -306,8 +305,7 @@ class Solution(AbstractSolution, AbstractOnePath):
         **Raises:** `ValueError` for a population of several neurons, and as `train` does.
         """
         _of_one(self.train(output), "intervals")
-        number = int(self.intervals(output))
-        return None if number == NO_NUMBER else number
+        return self.intervals(output).tolist()
 
     def count(self, output: str | None = None) -> int:
         """The total of spikes that `output` sent to the environment.
