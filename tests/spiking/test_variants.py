@@ -894,7 +894,7 @@ def test_requests_that_do_not_parse(text, message, position):
     "rule, words",
     [
         ("a -> a", "is no request"),
-        (snp.RequestRule("a", []), "asks nobody"),
+        (snp.RequestRule("a", []), "has no queries"),
         (snp.RequestRule("a", [(0, "y")]), "asked for is 0"),
         ("a/Q(a, x)", "asks itself"),
         ("a/Q(a, q)", "there is no neuron 'q'"),
@@ -970,7 +970,7 @@ def test_a_spike_that_is_not_used_up_exhausts_no_environment():
         (SynapseRules({("x", "y"): ["[a] -> []_u || []_v"]}), ["is no spiking rule"]),
         (SynapseRules([(("x", "y"), ["a -> a"])] * 2), ["has rules twice"]),
         (SynapseRules({("x", "y"): ["a -> a(1)"]}), ["a rule of a synapse has no channel"]),
-        (Channels([("1", _PAIRS), ("1", [])]), ["channel '1' stands there twice"]),
+        (Channels([("1", _PAIRS), ("1", [])]), ["channel '1' is declared twice"]),
         (Channels({"1": _PAIRS, "": []}), ["the channel '' has no name"]),
         (Channels({"1": [*_PAIRS, _PAIRS[0]]}), ["has synapse (x, y) twice"]),
     ],

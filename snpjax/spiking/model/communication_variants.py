@@ -51,7 +51,7 @@ class Channels:
         return found
 
     def extended(self, label: str, synapses: Sequence[tuple[str, str]]) -> "Channels":
-        """The same channels, with more synapses in one that there is or is not."""
+        """The same channels, with more synapses added to a new or existing channel."""
         channels = dict(self.channels)
         return Channels({**channels, label: [*channels.get(label, ()), *synapses]})
 
