@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 
 from dimacs import Formula, read_dimacs
-from sat_families import by_division, by_division_and_budding
+from sat_families import by_division, by_division_and_budding, models_of
 
 import snpjax as snp
 
@@ -36,4 +36,8 @@ for name in sys.argv[1:] or [Path(__file__).with_name("three_variables.cnf")]:
             f"  {build.__name__}: {f'a spike in step {times[0]}' if times else 'no spike'}; "
             f"{system.num_neurons} neurons became {len(solution.spikes)}"
         )
+        models = [tuple(model[i] for i in range(1, n + 1)) for model in models_of(solution)]
+        for model in sorted(models)[:3]:
+            print("    " + " ".join(f"x{i}={int(value)}" for i, value in enumerate(model, 1)))
+        assert sorted(models) == by_force
         assert solution.halted and times[:1] == ([step] if by_force else [])

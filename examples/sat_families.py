@@ -127,6 +127,20 @@ def chain_rule(x: str, y: str, i: int, n: int) -> list[str]:
     return [f"[a^2]_{x}{i} -> []_{y}{i} || []_{rest}"]
 
 
+def models_of(solution: snp.Solution) -> list[dict[int, bool]]:
+    """The assignments that satisfy the formula: those of the neurons to which `out` owes its first
+    spike. Each was t1 or f1, then t2 or f2, ..."""
+    times = solution.spike_times().tolist()
+    if not times:
+        return []
+    network = solution.network()
+    out = network.labels.index("out")
+    sent = solution.emissions[times[0] - 2]
+    satisfied = [source for source, target, _ in network.synapses if target == out and sent[source]]
+    lineages = [solution.lineage(neuron) for neuron in satisfied]
+    return [{int(x[1:]): x[0] == "t" for x in own if x[0] in "tf"} for own in lineages]
+
+
 def clauses_of(formula: Formula) -> tuple[list[set[int]], int]:
     """The clauses that may be false, and the number of variables, at least the two of a ring.
 

@@ -68,6 +68,7 @@ def test_comparisons_are_linear(text, terms, relation, constant):
     [
         ("open(p)", Variable(Observed.TIMER, "p"), "=", 0),
         ("timer(p) > 1", Variable(Observed.TIMER, "p"), ">=", 2),
+        ("in_flight(p) > 1", Variable(Observed.IN_FLIGHT, "p"), ">=", 2),
         ("fires(p, 2)", Variable(Observed.FIRES, "p", 2), ">=", 1),
         ("emits(p)", Variable(Observed.EMITS, "p"), ">=", 1),
         ("(emits(p)) = 2", Variable(Observed.EMITS, "p"), "=", 2),
@@ -108,6 +109,7 @@ def test_quantifiers():
         ("1000000000 * p + 1000000000 * q = 1", "1:1", "too large"),
         ("in{7} > 2", "1:3", 'quote the names of neurons that are no plain words: "in{7}"'),
         ("always 'in", "1:8", "the quote is not closed"),
+        ("in_flight > 3", "1:11", 'a neuron of this name is quoted: "in_flight"'),
         ("open > 3", "1:6", 'a neuron of this name is quoted: "open"'),
         ("p = 1 and weak > 3", "1:11", 'a neuron of this name is quoted: "weak"'),
         ("infinitely p = 1", "1:12", "expected 'often'"),

@@ -6,8 +6,9 @@ from itertools import product
 import pytest
 from dimacs import Formula, read_dimacs
 from hypothesis import given, settings, strategies as st
-from sat_families import by_division, by_division_and_budding
+from sat_families import by_division, by_division_and_budding, models_of
 
+import snpjax as snp
 from snpjax.spiking.model.rule import DivisionRule
 from snpjax.testing import reference
 from tests.support.helpers import REPOSITORY, case_system, load_cases
@@ -116,6 +117,35 @@ def check_answer(family: str, formula: Formula) -> None:
 @pytest.mark.parametrize("formula", EXAMPLES, ids=lambda formula: f"n={formula.num_variables}")
 def test_examples(family, formula):
     check_answer(family, formula)
+
+
+@pytest.mark.parametrize("build", FAMILIES.values())
+@pytest.mark.parametrize("formula", EXAMPLES[:2], ids=lambda formula: f"n={formula.num_variables}")
+def test_the_models_are_the_lineages_of_the_neurons_that_answer(build, formula):
+    found = [tuple(model.values()) for model in models_of(snp.run(build(formula)))]
+    values = product([False, True], repeat=formula.num_variables)
+    assert sorted(found) == [
+        own
+        for own in values
+        if all(any(own[abs(x) - 1] == (x > 0) for x in clause) for clause in formula.clauses)
+    ]
+
+
+def test_lineage_where_neurons_divide_and_bud_in_one_step():
+    """The right child of the second neuron comes before the bud of the first."""
+    neurons = [
+        snp.Neuron("x", 1, ["[a]_x -> []_x / []_bud"]),
+        snp.Neuron("y", 1, ["[a]_y -> []_left || []_right"]),
+    ]
+    solution = snp.run(snp.SpikingSystem(neurons))
+    assert solution.network().labels == ("x", "left", "right", "bud")
+    found = [solution.lineage(i) for i in range(4)]
+    assert found == [("x",), ("y", "left"), ("y", "right"), ("x", "bud")]
+    assert solution.lineage(-1) == ("x", "bud")
+    with pytest.raises(IndexError):
+        solution.lineage(4)
+    with pytest.raises(snp.NotSaved, match="Every configuration"):
+        snp.run(solution.system, save=snp.SAVE_OUTPUTS).lineage(0)
 
 
 @st.composite

@@ -25,7 +25,7 @@ _HINTS = {
     '"': "the quote is not closed",
     "'": "the quote is not closed",
 }
-_CALLS = frozenset({"TIMER", "EMITS", "OPEN", "FIRES"})
+_CALLS = frozenset({"TIMER", "IN_FLIGHT", "EMITS", "OPEN", "FIRES"})
 _OPERAND = frozenset({"NUMBER", "NAME", "LPAR", "MINUS"})
 _COMPARE = frozenset({"EQUAL", "LESS", "MORE"})
 _JOIN = frozenset({"AND", "OR", "IMPLIES"})
