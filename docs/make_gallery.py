@@ -50,7 +50,7 @@ class Query:
             where = f" where {', '.join(f'{n} starts with {k}' for n, k in self.spikes.items())}"
             model = starting(model, self.spikes)
         verdict = snp.check(model, self.text)
-        evidence = str(verdict).splitlines()[0].partition("(")[2].rstrip(")")
+        evidence = str(verdict).splitlines()[0].rpartition(" (")[2].rstrip(")")
         return f"`{self.text}`{where}: {verdict.status.name.lower()} ({evidence})", bool(verdict)
 
 
@@ -72,7 +72,8 @@ class Numbers:
         within = f" within {self.depth} steps" if self.depth else ""
         where = "".join(f", {n} starting with {k}" for n, k in (self.spikes or {}).items())
         is_whole = self.depth is not None or found.complete_up_to >= self.up_to
-        numbers = ", ".join(map(str, found.values))
+        first, last = ", ".join(map(str, found.values[:4])), found.values[-1]
+        numbers = f"{first}, ..., {last}" if len(found.values) > 5 else first
         text = f"numbers computed up to {self.up_to}{within}{where}: exactly {numbers}"
         return text, is_whole and tuple(found.values) == tuple(self.values)
 
@@ -82,9 +83,10 @@ class Runs:
     """What is true of all runs that `holds` makes."""
 
     text: str
-    holds: Callable[[Model], bool]
+    holds: Callable[[snp.SpikingSystem], bool]
 
     def check(self, model: Model) -> tuple[str, bool]:
+        assert isinstance(model, snp.SpikingSystem)
         return f"{self.text}: checked by running all of them", self.holds(model)
 
 
@@ -102,7 +104,9 @@ class Entry:
     @cached_property
     def model(self) -> Model:
         path = EXAMPLES / self.file
-        return snp.read_net(path) if path.suffix == ".lsn" else snp.read(path)
+        model = snp.read_net(path) if path.suffix == ".lsn" else snp.read(path)
+        assert isinstance(model, snp.SpikingSystem | snp.SleptsovNet)
+        return model
 
     @property
     def name(self) -> str:
@@ -111,27 +115,30 @@ class Entry:
 
 def starting(model: Model, spikes: Mapping[str, int]) -> Model:
     """The model with other numbers of spikes, or tokens, at the start."""
-    if not spikes:
-        return model
     if isinstance(model, snp.SleptsovNet):
         marking = model.marking.copy()
         for name, tokens in spikes.items():
             marking[model.place(name)] = tokens
         return model.replace(marking=marking)
-    neurons = [snp.Neuron(n.name, spikes.get(n.name, n.spikes), n.rules) for n in model.neurons]
-    return model.replace(neurons=neurons)
+    return with_spikes(model, spikes)
 
 
-def trains(model: Model, inputs: np.ndarray, *, max_steps: int = 40) -> np.ndarray:
+def with_spikes(system: snp.SpikingSystem, spikes: Mapping[str, int]) -> snp.SpikingSystem:
+    """The system with other numbers of spikes at the start."""
+    neurons = [snp.Neuron(n.name, spikes.get(n.name, n.spikes), n.rules) for n in system.neurons]
+    return system.replace(neurons=neurons) if spikes else system
+
+
+def trains(model: snp.SpikingSystem, inputs: np.ndarray, *, max_steps: int = 40) -> np.ndarray:
     """Output trains `(steps, outputs, paths)` of inputs `(steps, inputs, paths)`."""
     paths = inputs.shape[-1]
     found = snp.run(model, inputs=inputs, paths=paths, max_steps=max_steps, save=snp.SAVE_OUTPUTS)
     return np.asarray(found.spike_trains)
 
 
-def final(model: Model, spikes: Mapping[str, int], neurons: Sequence[str]) -> list[int]:
+def final(model: snp.SpikingSystem, spikes: Mapping[str, int], neurons: Sequence[str]) -> list[int]:
     """The spikes of some neurons when a run by first choices has halted."""
-    solution = snp.run(starting(model, spikes), max_steps=10_000, save=snp.SAVE_FINAL)
+    solution = snp.run(with_spikes(model, spikes), max_steps=10_000, save=snp.SAVE_FINAL)
     assert solution.halted
     return [int(solution.spikes_of(name)) for name in neurons]
 
@@ -141,33 +148,33 @@ def bits(numbers: np.ndarray, width: int) -> np.ndarray:
     return np.asarray(numbers) >> np.arange(width)[:, None] & 1
 
 
-def adds(model: Model) -> bool:
+def adds(model: snp.SpikingSystem) -> bool:
     x, y = (pairs.ravel() for pairs in np.mgrid[:16, :16])
     sent = trains(model, (bits(x, 5) + bits(y, 5))[:, None])[1:, 0]
     return bool(np.all((sent << np.arange(len(sent))[:, None]).sum(axis=0) == x + y))
 
 
-def subtracts(model: Model) -> bool:
+def subtracts(model: snp.SpikingSystem) -> bool:
     x, y = (pairs.ravel() for pairs in np.mgrid[:16, :16])
     x, y = x[x >= y], y[x >= y]
     sent = trains(model, np.stack([bits(x, 5), bits(y, 5)], axis=1))[3:8, 0]
     return bool(np.all((sent << np.arange(5)[:, None]).sum(axis=0) == x - y))
 
 
-def is_exclusive_or(model: Model) -> bool:
+def is_exclusive_or(model: snp.SpikingSystem) -> bool:
     both = np.array(list(product([0, 1], repeat=2))).T
     sent = trains(model, both[None], max_steps=10)[3, 0]
     return sent.tolist() == (both[0] ^ both[1]).tolist()
 
 
-def are_gates(model: Model) -> bool:
+def are_gates(model: snp.SpikingSystem) -> bool:
     """One spike is false and two are true."""
     x, y = np.array(list(product([1, 2], repeat=2))).T
     sent = trains(model, np.stack([x + y, x + y, x])[None])[1]
     return np.array_equal(sent, [np.minimum(x, y), np.maximum(x, y), 3 - x])
 
 
-def accepts_multiples(model: Model) -> bool:
+def accepts_multiples(model: snp.SpikingSystem) -> bool:
     halts = {}
     for n in range(1, 13):
         train = [1, *[0] * n, 1]
@@ -175,33 +182,33 @@ def accepts_multiples(model: Model) -> bool:
     return all(halted == (n % 3 == 0) for n, halted in halts.items())
 
 
-def compares(model: Model) -> bool:
+def compares(model: snp.SpikingSystem) -> bool:
     return all(
         final(model, {"x": x, "y": y}, ["min", "max"]) == [min(x, y), max(x, y)]
         for x, y in product(range(5), repeat=2)
     )
 
 
-def sorts_four(model: Model) -> bool:
+def sorts_four(model: snp.SpikingSystem) -> bool:
     names, places = ([f"{kind}{i}" for i in range(4)] for kind in ("in", "out"))
     rng = np.random.default_rng(0)
     inputs = [rng.integers(0, 9, 4).tolist() for _ in range(25)]
     return all(final(model, dict(zip(names, x, strict=True)), places) == sorted(x) for x in inputs)
 
 
-def sorts_five(model: Model) -> bool:
+def sorts_five(model: snp.SpikingSystem) -> bool:
     names, places = ([f"{kind}{{{i}}}" for i in range(1, 6)] for kind in ("in", "place"))
     rng = np.random.default_rng(0)
     inputs = [rng.integers(1, 9, 5).tolist() for _ in range(25)]
     return all(final(model, dict(zip(names, x, strict=True)), places) == sorted(x) for x in inputs)
 
 
-def doubles(model: Model) -> bool:
+def doubles(model: snp.SpikingSystem) -> bool:
     spikes = snp.run(model, max_steps=20).configurations[::2, 0]
     return spikes.tolist() == [2**t for t in range(11)]
 
 
-def follows_korec(model: Model) -> bool:
+def follows_korec(model: snp.SpikingSystem) -> bool:
     """From 100 random contents of the registers from which the machine halts soon."""
     from register_machines import KOREC, execute
 
@@ -212,7 +219,6 @@ def follows_korec(model: Model) -> bool:
         after = execute(KOREC, registers, most=200)
         if after is not None:
             halting.append((registers, after))
-    assert isinstance(model, snp.SpikingSystem)
     spikes = np.array([[neuron.spikes] * 100 for neuron in model.neurons])
     rows = [model.names[f"r{i}"] for i in range(8)]
     spikes[rows] = 2 * np.array([before for before, _ in halting]).T
@@ -221,8 +227,8 @@ def follows_korec(model: Model) -> bool:
     return bool(np.all(found.halted)) and np.array_equal(np.asarray(found.spikes)[rows], wanted)
 
 
-def spikes_first_in(step: int) -> Callable[[Model], bool]:
-    def holds(model: Model) -> bool:
+def spikes_first_in(step: int) -> Callable[[snp.SpikingSystem], bool]:
+    def holds(model: snp.SpikingSystem) -> bool:
         solution = snp.run(model, max_steps=step + 10)
         return solution.halted and solution.spike_times()[0] == step
 
@@ -269,22 +275,18 @@ ENTRIES: tuple[Entry, ...] = (
         (Numbers(range(4, 41, 2), 40), Query('always "1" + "2" <= 4')),
     ),
     Entry(
-        "3k + 2",
+        "The number 3k + 2",
         IPY,
         "gallery/three_k_plus_two.snp.json",
-        "No choice and k spikes in neuron 1: the interval is 3k + 2.",
-        (
-            Numbers([5], 40),
-            Numbers([8], 40, spikes={"1": 2}),
-            Query("eventually halted"),
-        ),
+        "The system for k = 2: neuron 1 holds 2k - 1 spikes, and neuron 2 waits for k of them.",
+        (Numbers([8], 40), Query("eventually halted")),
     ),
     Entry(
         "The module ADD",
         IPY,
         "gallery/add.snp.json",
-        "Instruction `li` of a register machine: add 1 to register `r` and go on with `lj` or `lk`. "
-        "A register that holds n has 2n spikes.",
+        "Instruction `li` of a register machine: add 1 to register `r` and go on with `lj` or "
+        "`lk`. A register that holds n has 2n spikes.",
         (
             Query("eventually (halted and r = 6)"),
             Query("on some path eventually emits(lj)"),
@@ -345,7 +347,7 @@ ENTRIES: tuple[Entry, ...] = (
         "Multiples of three",
         "An acceptor of numbers of steps between two input spikes",
         "gallery/multiples_of_three.snp.json",
-        "Accepts by halting. n is the number of steps without a spike between the two input spikes.",
+        "Accepts by halting. n is the number of steps without a spike between two input spikes.",
         (Runs("halts exactly for multiples of 3, n from 1 to 12", accepts_multiples),),
     ),
     Entry(
@@ -480,11 +482,16 @@ def checked(entry: Entry) -> Iterator[str]:
 
 def draw(entry: Entry, path: Path) -> None:
     """The picture of the network or the net."""
+    from matplotlib import pyplot
+
     if isinstance(entry.model, snp.SleptsovNet):
         axes = snp.viz.net(entry.model)
     else:
         axes = snp.viz.network(entry.model, max_neurons=80)
-    snp.viz.save(axes.figure, path)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    snp.viz.save(figure, path)
+    pyplot.close(figure)
 
 
 def text_of(entry: Entry, claims: Sequence[str]) -> str:
@@ -501,7 +508,7 @@ def text_of(entry: Entry, claims: Sequence[str]) -> str:
         "",
         f"[File]({copied}) · [A run, step by step]({entry.name}.html)",
         "",
-        "What is proved:",
+        "What is proved or checked:",
         "",
         *(f"- {claim}" for claim in claims),
     ]
@@ -528,14 +535,11 @@ the language.
 
 def main(folder: Path = FOLDER) -> None:
     """Write the page and what it links to."""
-    from matplotlib import pyplot
-
     folder.mkdir(exist_ok=True)
     sections = [INTRODUCTION]
     for entry in ENTRIES:
         sections.append(text_of(entry, list(checked(entry))))
         draw(entry, folder / f"{entry.name}.svg")
-        pyplot.close("all")
         export(entry.model, folder / f"{entry.name}.html", max_steps=entry.max_steps)
         source = EXAMPLES / entry.file
         (folder / source.name).write_bytes(source.read_bytes())
