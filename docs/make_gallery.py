@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -49,7 +49,8 @@ class Query:
         if self.spikes:
             where = f" where {', '.join(f'{n} starts with {k}' for n, k in self.spikes.items())}"
             model = starting(model, self.spikes)
-        verdict = snp.check(model, self.text)
+        subject: Any = model
+        verdict = snp.check(subject, self.text)
         evidence = str(verdict).splitlines()[0].rpartition(" (")[2].rstrip(")")
         return f"`{self.text}`{where}: {verdict.status.name.lower()} ({evidence})", bool(verdict)
 
@@ -67,7 +68,8 @@ class Numbers:
     spikes: Mapping[str, int] | None = None
 
     def check(self, model: Model) -> tuple[str, bool]:
-        graph = snp.explore(starting(model, self.spikes or {}), max_depth=self.depth)
+        subject: Any = starting(model, self.spikes or {})
+        graph = snp.explore(subject, max_depth=self.depth)
         found = graph.intervals(self.up_to)
         within = f" within {self.depth} steps" if self.depth else ""
         where = "".join(f", {n} starting with {k}" for n, k in (self.spikes or {}).items())
