@@ -133,6 +133,30 @@ def test_syntax_errors_have_a_place(text, place, words):
 
 
 @pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("alway p <= 3", "always"),
+        ("eventualy p = 1", "eventually"),
+        ("p = 3 untill q = 4", "until"),
+        ("p = 3 adn q = 4", "and"),
+        ("always emit(p) < 3", "emits"),
+        ("eventually halt", "halted"),
+        ("p = 3 and eventually alwasy", "always"),
+    ],
+)
+def test_misspelt_words(text, word):
+    with pytest.raises(snp.QueryError, match=rf"\(did you mean '{word}'\?\)"):
+        parse_query(text)
+
+
+@pytest.mark.parametrize("text", ["p 3", "always p", "p = 3 q = 4", "zebra zebra"])
+def test_words_like_no_other(text):
+    with pytest.raises(snp.QueryError) as caught:
+        parse_query(text)
+    assert "did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("text", "column"),
     [
         ("eventually (p = 1 and next q = 1)", 13),
