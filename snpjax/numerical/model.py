@@ -166,6 +166,14 @@ class NumericalSystem:
 
         return NumericalSolutionBatch(trajectory, self)
 
+    @property
+    def why_unexplorable(self) -> str:
+        """Said by `snpjax.explore` and `snpjax.check`, which refuse the system."""
+        return (
+            "Its values are real numbers, and only configurations of whole numbers are searched. "
+            "Run it: `snpjax.run`."
+        )
+
     def __repr__(self) -> str:
         variables = sum(len(neuron.variables) for neuron in self.neurons)
         return (

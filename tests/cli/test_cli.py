@@ -253,6 +253,20 @@ def test_csv_of_a_run(pair):
     assert [row["out:q"] for row in rows] == ["", "1", "0", "1", "0"]
 
 
+def test_spikes_under_way_are_shown(tmp_path):
+    neurons = [snp.Neuron("s", 1, ["a -> a"]), snp.Neuron("t")]
+    variant = snp.SynapseDelays({("s", "t"): 2})
+    file = tmp_path / "delays.snp.json"
+    snp.write(snp.SpikingSystem(neurons, [("s", "t", 2)], variant=variant), file)
+    shown = succeed("run", file)
+    assert "0 (2 in 2)" in shown and "0 (2 in 1)" in shown
+    assert "2 (1 in 3): 2 spikes, and 1 under way" in shown and "closed" not in shown
+    flights = [[[0, 0], own] for own in ([0, 0], [0, 2], [2, 0], [0, 0])]
+    assert json.loads(succeed("run", file, "--json"))["in_flight"] == flights
+    rows = list(csv.DictReader(io.StringIO(succeed("run", file, "--csv"))))
+    assert [row["due_in_1:t"] + row["due_in_2:t"] for row in rows] == ["00", "02", "20", "00"]
+
+
 def test_history_that_is_not_kept(native, monkeypatch):
     file = native(RING)
     final = snp.run(snp.read(file), max_steps=9).spikes.tolist()

@@ -314,3 +314,9 @@ def test_arguments_that_make_no_sense():
     for name in ("variables", "outputs", "productions"):
         with pytest.raises(snp.NotSaved):
             getattr(final, name)
+
+
+def test_why_its_configurations_are_not_searched():
+    for call in (snp.explore, lambda system: snp.check(system, "always n1 = 0")):
+        with pytest.raises(TypeError, match="Its values are real numbers, .* Run it: `snpjax.run`"):
+            call(example_of_wu())

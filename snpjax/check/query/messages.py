@@ -26,16 +26,16 @@ _HINTS = {
     '"': "the quote is not closed",
     "'": "the quote is not closed",
 }
-_CALLS = frozenset({"TIMER", "EMITS", "OPEN", "FIRES"})
+_CALLS = frozenset({"TIMER", "IN_FLIGHT", "EMITS", "OPEN", "FIRES"})
 _OPERAND = frozenset({"NUMBER", "NAME", "LPAR", "MINUS"})
 _COMPARE = frozenset({"EQUAL", "LESS", "MORE"})
 _JOIN = frozenset({"AND", "OR", "IMPLIES"})
 _IN_ORDER = frozenset({"UNTIL", "WEAK", "FOLLOWED", "PRECEDED"})
 #: The words of `grammar.lark`.
-_KEYWORDS = (
+KEYWORDS = (
     *("on", "all", "some", "paths", "path", "implies", "until", "weak", "followed", "preceded"),
     *("by", "or", "and", "not", "always", "never", "eventually", "next", "steady", "infinitely"),
-    *("often", "timer", "emits", "open", "fires", "halted", "final", "step"),
+    *("often", "timer", "emits", "open", "fires", "in_flight", "halted", "final", "step"),
 )
 _LONGEST = 30  # letters of a word that is compared with these
 _WORDS = {
@@ -92,9 +92,9 @@ def _hint(before: str, found: str, kind: str, expected: frozenset[str]) -> str:
 
 def meant(word: str) -> str:
     """The words of the language that a misspelt one is like, as a hint; empty for none."""
-    if not word.isalpha() or word in _KEYWORDS or len(word) > _LONGEST:
+    if not word.isalpha() or word in KEYWORDS or len(word) > _LONGEST:
         return ""
-    near = get_close_matches(word.lower(), _KEYWORDS, n=1, cutoff=0.65)
+    near = get_close_matches(word.lower(), KEYWORDS, n=1, cutoff=0.65)
     return f" (did you mean '{near[0]}'?)" if near else ""
 
 

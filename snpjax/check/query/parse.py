@@ -191,7 +191,7 @@ class _Builder:
         assert isinstance(named, Tree)
         name, at = self._name(named), _start(named)
         match _type(kind):
-            case "EMITS" | "TIMER" as observed:
+            case "EMITS" | "TIMER" | "IN_FLIGHT" as observed:
                 variable = Variable(Observed(observed.lower()), name, at=at)
                 return _Sum({variable: 1}, **place)
             case "OPEN":

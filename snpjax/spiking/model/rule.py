@@ -17,6 +17,9 @@ Alpha: TypeAlias = Literal["+", "-", "+-", "-+"]
 #: A name as rule texts hold it; any other name is quoted, as in JSON.
 PLAIN_NAME = re.compile(r"[\w#.]+(?:\{[\w,+-]*\})?")
 
+#: What to do where a rule would name several channels.
+ONE_CHANNEL = "for several, give their synapses to one more channel and name that"
+
 #: A label of a channel as rule texts hold it; any other label is quoted, too.
 PLAIN_CHANNEL = re.compile(r"(?![aā]+(?![\w#.]))[\w#.]+")
 

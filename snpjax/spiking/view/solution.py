@@ -27,6 +27,7 @@ from ..model.validity import possible_labels
 from ..step.step import SpikingState
 from .lineage import parents_of
 from .snapshot import Network, name_of, names_of_labels, network_of, num_in_use
+from .timing import has_delays, in_flight, in_words
 
 
 _FAILURES = (
@@ -237,13 +238,15 @@ class Solution(AbstractSolution, AbstractOnePath):
 
         **Raises:** `ValueError` for an out-of-range row; `NotSaved`.
         """
-        own = self.state.network
-        if row is not None:
-            states, num_rows = self._states.network, len(self._states.spikes)
-            if not 0 <= row < num_rows:
-                raise ValueError(f"There is no row {row}. Give 0 to {num_rows - 1}.")
-            own = jax.tree.map(lambda x: x[row], states)
-        return network_of(self.system, own)
+        return network_of(self.system, self._network_state(row))
+
+    def _network_state(self, row: int | None) -> Any:
+        if row is None:
+            return self.state.network
+        states, num_rows = self._states.network, len(self._states.spikes)
+        if not 0 <= row < num_rows:
+            raise ValueError(f"There is no row {row}. Give 0 to {num_rows - 1}.")
+        return jax.tree.map(lambda x: x[row], states)
 
     def lineage(self, neuron: int) -> tuple[str, ...]:
         """The labels that a neuron has had and, before it was there, those of its parent, from the
@@ -315,16 +318,26 @@ class Solution(AbstractSolution, AbstractOnePath):
         _of_one(self.train(output), "counts")
         return int(self.counts(output))
 
+    def in_flight(self, row: int | None = None) -> Int[np.ndarray, "delays neurons"]:
+        """What is due at each neuron in 1, 2, ... steps, in a row of `configurations`, or in the
+        end; empty where no synapse or dendrite has a delay.
+
+        **Raises:** `ValueError` for an out-of-range row; `NotSaved`.
+        """
+        if not has_delays(self.system):
+            return np.zeros((0, len(self.spikes)), np.int64)
+        own = np.asarray(self._network_state(row))
+        return in_flight(self.system, own[..., None], 1)[:, 0]
+
     def __repr__(self) -> str:
         system = self.system
         lines = [f"Solution of {system!r}: {self.ending}"]
         if self.failure is not None:
             lines.append(f"  {self.failure}")
-        first = zip(self.spikes[:12].tolist(), self.timers[:12].tolist(), strict=True)
+        remarks = in_words(self.timers[:12], self.in_flight()[:, :12])
         spikes = ", ".join(
-            f"{name_of(system, self.state.network, index)}={spikes}"
-            f"{f' (closed {timer})' if timer else ''}"
-            for index, (spikes, timer) in enumerate(first)
+            f"{name_of(system, self.state.network, index)}={spikes}{remark}"
+            for index, (spikes, remark) in enumerate(zip(self.spikes[:12], remarks, strict=True))
         )
         hidden = len(self.spikes) - 12
         more = f", and {hidden:,} more" if hidden > 0 else ""
