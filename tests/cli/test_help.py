@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import typer
 from rich.table import Table
 from typer.testing import CliRunner
 
@@ -12,11 +13,11 @@ from snpjax.cli.options import (
     NET_FORMATS,
     SIMULATOR_NAMES,
     SYSTEM_FORMATS,
-    layouts,
+    compatibility_named,
+    format_from,
+    layout_named,
 )
 from snpjax.cli.text import color_system, print_table, to_stdout
-from snpjax.io.formats import FORMATS
-from snpjax.spiking.model.compatibility import SIMULATORS
 
 
 def help_of(*command: str) -> str:
@@ -25,14 +26,20 @@ def help_of(*command: str) -> str:
     return " ".join(result.stdout.split()).replace("- ", "-")  # names are broken at hyphens
 
 
-def readable(holds: str) -> tuple[str, ...]:
-    return tuple(x.name for x in FORMATS if x.holds == holds and x.reader)
+def choices(named, *given) -> tuple[str, ...]:
+    """The names that a refusal of an unknown one lists."""
+    with pytest.raises(typer.BadParameter) as refused:
+        named("unknown", *given)
+    listed = re.search(r"write one of (.*)\)", refused.value.message)
+    assert listed is not None
+    return tuple(listed[1].split(", "))
 
 
 def test_lists_of_choices_are_complete():
-    assert LAYOUT_NAMES == ("auto", *layouts())
-    assert SIMULATOR_NAMES == tuple(SIMULATORS)
-    assert SYSTEM_FORMATS == readable("system") and NET_FORMATS == readable("net")
+    assert choices(layout_named) == LAYOUT_NAMES
+    assert choices(compatibility_named) == SIMULATOR_NAMES
+    assert choices(format_from, "system") == SYSTEM_FORMATS
+    assert choices(format_from, "net") == NET_FORMATS
 
 
 @pytest.mark.parametrize(
