@@ -1,5 +1,8 @@
 """The query language: what is read, and what is said of what is not."""
 
+import re
+from importlib import resources
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -15,6 +18,7 @@ from snpjax.check.query.formula import (
     Temporal,
     Variable,
 )
+from snpjax.check.query.messages import KEYWORDS
 from snpjax.check.query.parse import MAX_DEPTH, MAX_LENGTH, parse_query
 from snpjax.check.temporal.ctl_fragment import universal
 
@@ -132,6 +136,35 @@ def test_syntax_errors_have_a_place(text, place, words):
         assert str(error).startswith(f"query:{place}: ") and f"{error.line}:{error.column}" == place
         line, mark = str(error).split("\n")[1:]
         assert mark.index("^") == error.column + 1 and len(line) >= error.column
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("alway p <= 3", "always"),
+        ("eventualy p = 1", "eventually"),
+        ("p = 3 untill q = 4", "until"),
+        ("p = 3 adn q = 4", "and"),
+        ("always emit(p) < 3", "emits"),
+        ("eventually halt", "halted"),
+        ("p = 3 and eventually alwasy", "always"),
+    ],
+)
+def test_misspelt_words(text, word):
+    with pytest.raises(snp.QueryError, match=rf"\(did you mean '{word}'\?\)"):
+        parse_query(text)
+
+
+def test_words_of_the_language_are_those_of_its_grammar():
+    grammar = resources.files("snpjax.check").joinpath("grammar.lark").read_text()
+    assert {*KEYWORDS} == {*re.findall(r'^[A-Z_]+: "([a-z_]+)"$', grammar, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("text", ["p 3", "always p", "p = 3 q = 4", "zebra zebra"])
+def test_words_like_no_other(text):
+    with pytest.raises(snp.QueryError) as caught:
+        parse_query(text)
+    assert "did you mean" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

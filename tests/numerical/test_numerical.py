@@ -308,7 +308,7 @@ def test_arguments_that_make_no_sense():
     system = example_of_wu()
     with pytest.raises(ValueError, match="takes no `inputs`"):
         snp.run(system, inputs=np.zeros((2, 1)))
-    with pytest.raises(ValueError, match=r"Give `solution\.state`"):
+    with pytest.raises(ValueError, match=r"Pass `solution\.state`"):
         snp.run(system, initial={"n1": {"x": 1}})
     final = snp.run(system, max_steps=1, save=snp.SAVE_FINAL)
     for name in ("variables", "outputs", "productions"):

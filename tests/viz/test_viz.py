@@ -452,6 +452,7 @@ def assert_plain(svg: str) -> None:
     root = ElementTree.fromstring(svg)
     tags = {element.tag.removeprefix(SVG) for element in root.iter()}
     assert tags <= {"svg", "title", "rect", "circle", "path", "text"}
+    assert "style" not in root.attrib  # which not every program understands
     assert not any(key.startswith("on") for element in root.iter() for key in element.attrib)
 
 

@@ -26,7 +26,7 @@ from .formula import (
     Temporal,
     Variable,
 )
-from .messages import syntax_error
+from .messages import meant, syntax_error
 
 
 MAX_LENGTH = 2**16  # characters
@@ -132,7 +132,8 @@ class _Builder:
         raise QueryError(
             self.text,
             built.start,
-            f"this is a number, where a condition is needed (compare it: {source} > 0)",
+            "this is a number, where a condition is needed "
+            f"(compare it: {source} > 0){meant(source)}",
         )
 
     def number(self, node: Tree | Token) -> _Sum:
