@@ -21,12 +21,14 @@ errors, goodness = pr.uncertainty(fit), pr.goodness_of_fit(fit)
 
 print(f"{guess.initial.cells} cells, 120 hours; Hellinger distance {fit.normalised:.4f} of 1")
 for name, (low, high) in errors.intervals().items():
-    print(f"  {name}: {fit.values[name]:.3f} (95 %: {low:.3f} to {high:.3f})")
+    print(f"  {name}: {low:.3f} to {high:.3f} (95 %)")
 print(f"  goodness of fit: p = {goodness.p_value:.2f}")
 assert goodness.p_value > 0.01
-truth = {"x1": 0.2, "cycling mean": 40, "cycling sd": 12}
-for name, (low, high) in errors.intervals(level=0.999).items():
-    assert low <= truth[name] <= high, name
+truth = {"resting proportion": 0.2, "cycling mean": 40, "cycling sd": 12}
+intervals = errors.intervals(level=0.999)
+for name, value in truth.items():
+    low, high = intervals[name]
+    assert low <= value <= high, name
 
 predicted = pr.expected(fit.model)
 sample = pr.simulate(fit.model, jax.random.key(0), runs=20)

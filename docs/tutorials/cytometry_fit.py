@@ -85,15 +85,17 @@ fit = pr.calibrate(
 print(fit)
 errors = pr.uncertainty(fit)
 for name, (low, high) in errors.intervals().items():
-    print(f"{name}: {fit.values[name]:.3f} (95 % interval {low:.3f} to {high:.3f})")
+    print(f"{name}: {low:.3f} to {high:.3f} (95 %)")
 
-truth = {"x1": 0.2, "cycling mean": 40.0, "cycling sd": 12.0}
-for name, (low, high) in errors.intervals(level=0.999).items():
-    assert low <= truth[name] <= high
+truth = {"resting proportion": 0.2, "cycling mean": 40.0, "cycling sd": 12.0}
+intervals = errors.intervals(level=0.999)
+for name, value in truth.items():
+    low, high = intervals[name]
+    assert low <= value <= high
 
 # %% [markdown]
-# `x1` is the proportion of the first type, the resting cells. All three intervals contain the
-# truth.
+# The intervals of the resting proportion, of the mean and of the standard deviation contain the
+# truth. `x1` is the parameter that the search moves, the share of the first type.
 #
 # ## Is the model good enough?
 #
