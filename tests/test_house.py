@@ -190,6 +190,7 @@ FROM_OTHER_ROOMS = {
         *_SCENES,
         "snpjax._text.quoting",
         "snpjax.drawing.scene",
+        "snpjax.drawing.tikz",
         "snpjax.explore.drawing",
         "snpjax.spiking.view.pretty",
         "snpjax.spiking.view.summary",
