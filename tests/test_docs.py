@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.format_tables import TABLES
 from tests.support.helpers import REPOSITORY
+from tests.support.public_names import items_of, listed_names, public_names, undocumented
 
 
 @pytest.mark.parametrize("page", TABLES)
@@ -46,3 +47,16 @@ def test_code_of_a_page_runs(page, printed, capsys):
     for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(compile(block, f"docs/{page}.md", "exec"), names)
     assert capsys.readouterr().out.startswith(printed)
+
+
+def test_the_reference_lists_each_public_name_once():
+    listed = [item for path in listed_names() for item in items_of(path)]
+    public = public_names()
+    names = {public.get(key, key[0]) for key in listed}
+    assert {path for key, path in public.items() if key not in listed} == set(), "in docs/api"
+    assert names == {*public.values()}, "not public, or under another name"
+    assert len(listed) == len(set(listed)), "twice"
+
+
+def test_public_names_state_their_arguments_and_results():
+    assert [*undocumented()] == []
