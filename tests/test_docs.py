@@ -1,9 +1,8 @@
 """What the documentation states is so."""
 
-import re
-
 import pytest
 
+from tests.support.code_blocks import differing, outputs, rewritten
 from tests.support.format_tables import TABLES
 from tests.support.helpers import REPOSITORY
 from tests.support.public_names import items_of, listed_names, public_names, undocumented
@@ -41,12 +40,33 @@ def test_tables_of_formats_are_generated(page):
         pytest.param("viewing", "True", marks=pytest.mark.slow),
     ],
 )
-def test_code_of_a_page_runs(page, printed, capsys):
-    names: dict[str, object] = {}
-    text = (REPOSITORY / "docs" / f"{page}.md").read_text()
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(block, f"docs/{page}.md", "exec"), names)
-    assert capsys.readouterr().out.startswith(printed)
+def test_code_of_a_page_runs(page, printed):
+    text = "".join(output for _, output in outputs(REPOSITORY / "docs" / f"{page}.md"))
+    assert text.startswith(printed)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "docs/getting_started.md",
+        "docs/index.md",
+        "docs/plingua.md",
+        "docs/populations.md",
+        "docs/semantics.md",
+    ],
+)
+def test_outputs_of_a_page_are_what_its_code_prints(page):
+    """After a change: `python -m tests.support.code_blocks PAGE`."""
+    assert differing(REPOSITORY / page) == []
+
+
+def test_another_output_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1)\n```\n\n```text\n2\n```\n")
+    assert differing(page) == [("2\n", "1\n")]
+    page.write_text(rewritten(page))
+    assert differing(page) == [] and "```text\n1\n```" in page.read_text()
 
 
 def test_the_reference_lists_each_public_name_once():

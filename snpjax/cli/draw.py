@@ -84,7 +84,7 @@ def draw(
 ) -> None:
     """Draw a spiking neural P system or a Sleptsov net.
 
-    Other suffixes than .svg, runs and large graphs need matplotlib: pip install 'snpjax[viz]'.
+    Other suffixes than .svg, runs and large graphs need matplotlib: pip install '.[viz]'.
     """
     if graph and run is not None:
         raise typer.BadParameter("it excludes --run (give one of them)", param_hint="--graph")

@@ -1,13 +1,13 @@
 """The code of Markdown pages, and the outputs printed under it.
 
-A `python` block runs after those before it; of a `sh` block, the lines that start with `snpjax` run.
-A `text` block that follows such a block, with nothing but a blank line between, is what it prints,
-exactly. After a change, `python -m tests.support.code_blocks docs/PAGE.md` writes the outputs anew.
+A `python` block runs after those before it. A `text` block that follows it, with only a blank line
+between, is exactly what it prints. It may also follow a `sh` block, whose lines call `snpjax`. All
+runs in the folder of the repository. After a change, update the outputs by
+`python -m tests.support.code_blocks docs/PAGE.md`.
 """
 
 import contextlib
 import io
-import os
 import re
 import shlex
 import sys
@@ -36,7 +36,7 @@ def outputs(page: Path) -> Iterator[tuple[re.Match[str], str]]:
 
 
 def _printed(run: Callable[[], object]) -> str:
-    with contextlib.redirect_stdout(io.StringIO()) as stream:
+    with contextlib.chdir(REPOSITORY), contextlib.redirect_stdout(io.StringIO()) as stream:
         run()
     return _trimmed(stream.getvalue())
 
@@ -44,12 +44,8 @@ def _printed(run: Callable[[], object]) -> str:
 def _of_command(line: str) -> str:
     name, *arguments = shlex.split(line)
     assert name == "snpjax", line
-    before = Path.cwd()
-    os.chdir(REPOSITORY)
-    try:
+    with contextlib.chdir(REPOSITORY):
         return _trimmed(invoke(*arguments).output)
-    finally:
-        os.chdir(before)
 
 
 def _trimmed(text: str) -> str:

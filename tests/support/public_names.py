@@ -99,8 +99,8 @@ def items_of(path: str) -> Iterator[tuple[str, object]]:
 
 
 def undocumented() -> Iterator[str]:
-    """Public names without a docstring; and functions of `snpjax` itself that have parameters and do
-    not state arguments and result."""
+    """Public names without a docstring; and functions of `snpjax` itself that have parameters and
+    do not state arguments and result."""
     for path in public_names().values():
         value = value_of(path)
         text = inspect.getdoc(value) or ""
