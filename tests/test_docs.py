@@ -1,6 +1,10 @@
 """What the documentation states is so."""
 
+import re
+import tomllib
+
 import pytest
+import yaml
 
 from tests.support.code_blocks import differing, outputs, rewritten
 from tests.support.format_tables import TABLES
@@ -80,3 +84,22 @@ def test_the_reference_lists_each_public_name_once():
 
 def test_public_names_state_their_arguments_and_results():
     assert [*undocumented()] == []
+
+
+def test_files_of_the_project_name_one_version():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text())
+    changes = (REPOSITORY / "CHANGELOG.md").read_text()
+    assert citation["version"] == project["version"]
+    assert re.findall(r"^## (\S+)", changes, re.MULTILINE)[0] == project["version"]
+
+
+def test_files_of_the_repository_are_yaml():
+    files = [*REPOSITORY.glob(".github/**/*.yml"), REPOSITORY / ".pre-commit-config.yaml"]
+    assert len(files) >= 6
+    for path in files:
+        assert isinstance(yaml.safe_load(path.read_text()), dict), path
+
+
+def test_readme_is_short():
+    assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 160
