@@ -59,7 +59,7 @@ def sorter(numbers: np.ndarray) -> snp.PopulationSystem:
         ],
         [
             snp.Projection("i", "s", snp.graphs.AllToAll()),
-            snp.Projection("s", "o", snp.graphs.Intervals(n - 1 - place, np.full(n, n))),
+            snp.Projection("s", "o", snp.graphs.Intervals(place, np.full(n, n))),
         ],
     )
 

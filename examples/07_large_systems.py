@@ -28,7 +28,7 @@ system = snp.PopulationSystem(
     ],
     [
         snp.Projection("i", "s", snp.graphs.AllToAll()),
-        snp.Projection("s", "o", snp.graphs.Intervals(start=n - 1 - place, stop=np.full(n, n))),
+        snp.Projection("s", "o", snp.graphs.Intervals(start=place, stop=np.full(n, n))),
     ],
 )
 print(system)

@@ -25,7 +25,7 @@ assert solution.halted
 
 # Many computations: the numbers that happened to come out.
 batch = snp.run(system, choice=snp.UniformChoice(key), max_steps=64, paths=1000)
-numbers = set(batch.intervals().tolist()) - {snp.NO_NUMBER}
+numbers = set(batch.intervals().compressed().tolist())
 print("random paths:", sorted(numbers))
 
 # All computations: the synapses are part of what tells configurations apart, so the graph is small.

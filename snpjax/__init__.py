@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from .sleptsov import SleptsovNet as SleptsovNet
     from .spiking import (
         ALL as ALL,
-        NO_NUMBER as NO_NUMBER,
         AntiSpikes as AntiSpikes,
         AnyInput as AnyInput,
         Astrocyte as Astrocyte,
@@ -150,7 +149,7 @@ lazily(
         ".simulate": "Simulation simulate",
         ".sleptsov": "SleptsovNet",
         ".spiking": """
-            ALL NO_NUMBER AntiSpikes AnyInput Astrocyte Astrocytes BuddingRule Capacity
+            ALL AntiSpikes AnyInput Astrocyte Astrocytes BuddingRule Capacity
             Channels Compatibility DendriticDelays DivisionRule Exhaustive Guard GuardError
             InvalidSystem ModelWarning Network Neuron PlasticityRule PlasticityTemplate Population
             PopulationSystem Projection RequestRule Requests Rule RuleError RuleTemplate Schedule

@@ -456,6 +456,19 @@ class Sparing(Protocol):
 # ---- enumeration: what `explore` needs of a machine ----
 
 
+@runtime_checkable
+class Unexplorable(Protocol):
+    """A model that says why its configurations are neither explored nor checked: a sentence."""
+
+    @property
+    def why_unexplorable(self) -> str: ...
+
+
+def advice_on(model: object, default: str) -> str:
+    """What a refusal says about a model that is not `Explorable`: why, if the model says it."""
+    return model.why_unexplorable if follows(model, Unexplorable) else default
+
+
 class Encoding(NamedTuple):
     """How configurations are written as vectors of unsigned numbers, called fields.
 

@@ -52,8 +52,8 @@ class RESULTS(eqx.Enumeration):
         "that ask it at once ask for the same number of spikes."
     )
     value_overflow = (
-        "A variable or an output exceeds the largest number of float64. Give smaller coefficients, "
-        "or stop earlier with `max_steps`."
+        "A variable, an output or the value of a production function exceeds the largest number of "
+        "float64. Use smaller coefficients, or stop earlier with `max_steps`."
     )
 
 

@@ -207,8 +207,9 @@ def test_tests_mirror_the_product():
         assert path.parent.name == "fuzz" or (path.parent / "__init__.py").exists(), path
     modules = {path.stem.lstrip("_") for path in PACKAGES["snpjax"].glob("*.py")}
     beside = {path.stem.removeprefix("test_") for path in tests.glob("test_*.py")}
-    # Texts, rules of the house, examples/dimacs.py, and what is compiled.
-    assert beside - {"docs", "house", "extending", "dimacs", "programs"} <= modules
+    # Texts and scripts, rules of the house, and what is compiled.
+    others = {"docs", "house", "extending", "dimacs", "papers", "programs", "tutorials"}
+    assert beside - others <= modules
 
 
 def test_tests_import_public_names_of_other_rooms():

@@ -182,7 +182,7 @@ def test_batch_equals_single_runs_with_ragged_halting():
         assert batch.rules[:steps, :, path].tolist() == single.rules.tolist()
         assert (batch.rules[steps:, :, path] == snp.NO_RULE).all()
         assert (batch.spike_trains[steps:, :, path] == 0).all()
-        assert batch.intervals()[path] == single.interval()
+        assert batch.intervals().tolist()[path] == single.interval()
 
 
 @pytest.mark.parametrize("save", [snp.SAVE_ALL, snp.Save(every=3), snp.SAVE_OUTPUTS])

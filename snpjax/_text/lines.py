@@ -24,13 +24,15 @@ class Table(NamedTuple):
     - `prefix`: what the number of one column is called, before the name of that.
     - `empty`: the number that stands for none, if one does.
     - `words`: how a number other than 0 is put in words next to the count, `closed, {} to go`.
-      Pictures show these numbers as superscripts. Empty for other tables.
+      Empty for other tables.
+    - `mark`: the same in pictures, as a superscript of the count.
     """
 
     prefix: str
     values: np.ndarray
     empty: int | None = None
     words: str = ""
+    mark: str = "({})"
 
     def cut(self, width: int) -> "Table":
         """The first columns."""

@@ -13,7 +13,14 @@ from ..explore import Graph, Inputs, MemoryLimits, Stop, explore
 from ..explore.conditions import condition_of
 from ..explore.explore import with_inputs
 from ..explore.successors import NO_EDGE
-from ..machine import AbstractCapacity, ConfigurationsT, Explorable, LayoutLike, StepsT
+from ..machine import (
+    AbstractCapacity,
+    ConfigurationsT,
+    Explorable,
+    LayoutLike,
+    StepsT,
+    advice_on,
+)
 from ..scale.checkpoint import Checkpoint
 from .query.formula import Query, comparisons
 from .query.names import Needs, check_clock, check_names, needs_of
@@ -81,10 +88,8 @@ def check(
         if any(x is not None for x in (*limits, mesh, memory, exact, checkpoint, progress)):
             raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
     elif not isinstance(subject, Explorable):
-        raise TypeError(
-            f"{subject!r} cannot be checked. Pass a system, a net, a graph, or a model with "
-            "`enumerable` and `schema`."
-        )
+        fix = "Pass a system, a net, a graph, or a model with `enumerable` and `schema`."
+        raise TypeError(f"{subject!r} cannot be checked. {advice_on(subject, fix)}")
     else:
         if inputs is not None:
             subject = with_inputs(subject, inputs)

@@ -11,21 +11,24 @@ import numpy as np
 from ..choice import NO_RULE
 from ..results import name_of
 from ..sleptsov import SleptsovNet
-from ..spiking import NO_NUMBER, Solution, SolutionBatch
+from ..spiking import Solution, SolutionBatch
 from ..spiking.model.population import AnySystem
 from ..spiking.model.system import is_growing
 from ..spiking.view.run_text import Shown
+from ..spiking.view.timing import has_delays
 
 
 class Row(NamedTuple):
     """A configuration of a single run, and the step that led to it.
 
-    `rules` and `outputs` are `None` in the initial configuration, or when they were not kept.
+    `in_flight` has a row for each delay. `rules` and `outputs` are `None` in the initial
+    configuration, or when they were not kept.
     """
 
     step: int
     spikes: np.ndarray
     timers: np.ndarray
+    in_flight: np.ndarray
     rules: np.ndarray | None
     outputs: np.ndarray | None
 
@@ -39,11 +42,13 @@ def row(solution: Solution, index: int) -> Row:
     """Row `index`, the initial configuration first."""
     saved = solution.saved
     if saved.every is None:
-        return Row(solution.steps, solution.spikes, solution.timers, None, None)
+        found = solution.spikes, solution.timers, solution.in_flight()
+        return Row(solution.steps, *found, None, None)
     return Row(
         index,
         solution.configurations[index],
         solution.timer_history[index],
+        solution.in_flight(index),
         solution.rules[index - 1] if index and saved.details else None,
         solution.spike_trains[index - 1] if index and saved.outputs else None,
     )
@@ -63,7 +68,8 @@ def print_json(value: dict[str, Any]) -> None:
 
 def run_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str, Any]:
     """A single run as plain values; what was not kept is `None`. Of a network that changes each
-    configuration has its own under `networks`, and `neurons` are those there are in the end."""
+    configuration has its own under `networks`, and `neurons` are those there are in the end. Where
+    synapses have delays, `in_flight` is what is due at each neuron in 1, 2, ... steps."""
     saved, outputs = solution.saved, solution.system.output
     kept = saved.outputs
     shown = Shown(solution)
@@ -72,6 +78,10 @@ def run_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str,
         rows = [None] if saved.every is None else range(num_rows(solution))
         found = [solution.network(row) for row in rows]
         changing["networks"] = [{"neurons": x.names, "synapses": x.synapses} for x in found]
+    in_flight = {}
+    if has_delays(solution.system):
+        flights = (solution.in_flight(row).T.tolist() for row in range(num_rows(solution)))
+        in_flight["in_flight"] = None if saved.every is None else [*flights]
     rules = None
     if saved.details:
         rules = [[None if r == NO_RULE else r for r in step] for step in solution.rules.tolist()]
@@ -84,6 +94,7 @@ def run_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str,
         "spikes": solution.spikes.tolist(),
         "configurations": None if saved.every is None else solution.configurations.tolist(),
         "timers": None if saved.every is None else solution.timer_history.tolist(),
+        **in_flight,
         "rules": rules,
         "emissions": solution.emissions.tolist() if saved.details else None,
         "spike_trains": {n: solution.train(n).tolist() for n in outputs} if kept else None,
@@ -117,12 +128,14 @@ def paths_json(batch: SolutionBatch, file: str, choice: dict[str, Any]) -> dict[
 
 
 def print_csv(solution: Solution) -> None:
-    """A row for every configuration of a single run. Timers only of neurons that were closed."""
+    """A row for every configuration of a single run. Timers only of neurons that were closed, and
+    what is due in 1, 2, ... steps only of those to which spikes were under way."""
     shown = Shown(solution)
     names = shown.names()
     is_whole = solution.saved.every is not None
     timers = solution.timer_history if is_whole else solution.timers[None]
     closed = np.flatnonzero(timers.any(axis=0))
+    awaited = _awaited(solution)
     outputs = solution.system.output
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(
@@ -130,12 +143,13 @@ def print_csv(solution: Solution) -> None:
             "step",
             *names,
             *(f"timer:{names[int(index)]}" for index in closed),
+            *(f"due_in_{n + 1}:{names[i]}" for n, i in awaited),
             *(f"rule:{name}" for name in names),
             *(f"out:{name}" for name in outputs),
         ]
     )
     for index in range(num_rows(solution)):
-        step, spikes, timers, rules, emitted = row(solution, index)
+        step, spikes, timers, due, rules, emitted = row(solution, index)
         chosen = [NO_RULE] * len(names) if rules is None else rules.tolist()
         there = num_neurons(shown, index)
         writer.writerow(
@@ -144,10 +158,19 @@ def print_csv(solution: Solution) -> None:
                 *spikes[:there].tolist(),
                 *[""] * (len(names) - there),
                 *timers[closed].tolist(),
+                *(due[place] for place in awaited),
                 *(shown.rule(index - 1, i, r) for i, r in enumerate(chosen)),
                 *([""] * len(outputs) if emitted is None else emitted.tolist()),
             ]
         )
+
+
+def _awaited(solution: Solution) -> list[tuple[int, int]]:
+    """The rows and columns of `Solution.in_flight` that are ever used, neuron by neuron."""
+    if not has_delays(solution.system):
+        return []
+    used = np.any([row(solution, i).in_flight != 0 for i in range(num_rows(solution))], axis=0)
+    return [(n, i) for i, n in np.argwhere(used.T).tolist()]
 
 
 def print_paths_csv(batch: SolutionBatch) -> None:
@@ -170,10 +193,7 @@ def _numbers_and_counts(
     if not batch.saved.outputs:
         nothing: list[int | None] = [None] * batch.paths
         return dict.fromkeys(outputs, nothing), dict.fromkeys(outputs, nothing)
-    numbers = {
-        name: [None if number == NO_NUMBER else number for number in batch.intervals(name).tolist()]
-        for name in outputs
-    }
+    numbers = {name: batch.intervals(name).tolist() for name in outputs}
     return numbers, {name: batch.counts(name).tolist() for name in outputs}
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from .._text.counts import plural
-from .ending import BAD_INPUT, ended, orderly, refusals
+from .ending import orderly, refusals
+from .lossy import check_folder
 from .models import NetOptions, model_of, read_model
 from .options import (
     MOST,
@@ -98,8 +99,7 @@ def draw(
         suffix_of(output)
     except ValueError as error:
         raise typer.BadParameter(f"{error}", param_hint="--output") from None
-    if not output.parent.is_dir():  # before anything is computed
-        raise ended(f"error: {output}: there is no folder {output.parent}", BAD_INPUT)
+    check_folder(output)
 
     import snpjax as snp
 

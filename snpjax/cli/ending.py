@@ -146,6 +146,9 @@ def _shortage(error: Exception) -> str:
 
 def write_failure(path: Path | str, error: OSError) -> typer.Exit:
     """Why a file cannot be opened or written; to be raised."""
+    folder = Path(path).parent
+    if isinstance(error, FileNotFoundError) and not folder.exists():
+        return ended(f"error: {path}: there is no folder {folder} (create it first)", BAD_INPUT)
     return ended(f"error: {path}: {error.strerror} (check the name and the permissions)", BAD_INPUT)
 
 

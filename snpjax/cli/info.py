@@ -1,16 +1,17 @@
 """`snpjax info FILE`: what a system is made of, its level, and what storing it costs."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from jaxtyping import Int
 
 from .._text.counts import bytes_text
+from .._text.quoting import printable
 from .ending import orderly
-from .options import AsJson, File, From, Strict, format_from, layouts
+from .options import AsJson, File, From, Strict, flag, format_from
 
 
 if TYPE_CHECKING:
@@ -26,7 +27,13 @@ _MAX_GUARD_TEXT = 60  # characters
 
 @orderly("snpjax sleptsov info {}")
 def info(
-    file: File, source_format: From = None, strict: Strict = False, as_json: AsJson = False
+    file: File,
+    source_format: From = None,
+    strict: Strict = False,
+    layouts: Annotated[
+        bool, flag("--layouts", "List what each layout of the synapses would cost.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Describe a spiking neural P system without running it."""
     import snpjax as snp
@@ -44,13 +51,14 @@ def info(
     if as_json:
         data.print_json(description)
     else:
-        _print(system, description)
+        _print(system, description, layouts=layouts)
 
 
 def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
     """All that `info` says of a system of single neurons, as plain values."""
     from ..spiking import Rule
     from ..spiking.lower.host_program import edges_of, horizon_of
+    from .info_behaviour import described_behaviour
 
     reasons = reasons_not_strict(system)
     rules = [rule for n in system.neurons for rule in n.rules if not isinstance(rule, str)]
@@ -71,6 +79,7 @@ def describe(system: "SpikingSystem", file: str) -> dict[str, Any]:
         **described_degrees(*degrees),
         "inputs": {name: horizon_of(train) for name, train in system.input.items()},
         "outputs": list(system.output),
+        **described_behaviour(system),
         "level": "extended" if reasons else "strict",
         "reasons": [{"code": p.code, "message": p.message} for p in reasons],
         **(_growth(system) if system.is_growing else _storage(system)),
@@ -109,6 +118,7 @@ def _growth(system: "SpikingSystem") -> dict[str, Any]:
 def _storage(system: "SpikingSystem") -> dict[str, Any]:
     """The layout that a run takes by itself and why, and the bytes that each layout would need."""
     from ..spiking import chosen_layout
+    from .options import layouts
 
     decision = chosen_layout(system)
     names = {layout: name for name, layout in layouts().items()}
@@ -135,6 +145,7 @@ def reasons_not_strict(system: "SpikingSystem") -> "tuple[Problem, ...]":
 def layout_bytes(system: "SpikingSystem") -> dict[str, int]:
     """Bytes that each layout would need, in a run with 32-bit counts."""
     from ..spiking import Transition, bytes_needed
+    from .options import layouts
 
     forms = layouts().items()
     if not system.is_static:  # no transition matrix
@@ -161,7 +172,7 @@ def _kind(rule: "AnyRule") -> str:
     return "forgetting" if rule.is_forgetting else "firing"
 
 
-def _print(system: "AnySystem", description: dict[str, Any]) -> None:
+def _print(system: "AnySystem", description: dict[str, Any], *, layouts: bool) -> None:
     from rich.table import Table
 
     from .text import headline, plural, print_table, to_stdout
@@ -169,7 +180,7 @@ def _print(system: "AnySystem", description: dict[str, Any]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for name, text in _lines(description):
+    for name, text in _lines(description, layouts=layouts):
         table.add_row(name, text)
     with to_stdout() as console:
         console.out(headline(system, description["file"]))
@@ -181,20 +192,23 @@ def _print(system: "AnySystem", description: dict[str, Any]) -> None:
             console.out(f"  and {plural(len(reasons) - _MAX_REASONS, 'more reason')}")
 
 
-def _lines(description: dict[str, Any]) -> "list[tuple[str, str]]":
+def _lines(description: dict[str, Any], *, layouts: bool) -> "list[tuple[str, str]]":
     from .text import plural, shortened
 
     kinds = [f"{n:,} {kind}" for kind, n in description["rules"].items() if kind != "all"]
     guards, num_guards = description["guards"], description["num_guards"]
     delays, weights = description["delays"], description["weights"]
     lines = [
+        ("neurons", f"{description['neurons']:,}"),
         ("rules", ", ".join(kinds) or "none"),
+        ("synapses", f"{description['synapses']:,}"),
+        ("inputs", _named([f"{n} (horizon {h})" for n, h in description["inputs"].items()])),
+        ("outputs", _named(description["outputs"])),
+        *_behaviour(description),
         ("delays", f"{_range(delays)} in {plural(delays['count'], 'rule')}" if delays else "none"),
         ("weights", _range(weights) if weights else "none"),
         ("in-degree", _degree(description["in_degree"])),
         ("out-degree", _degree(description["out_degree"])),
-        ("inputs", _named([f"{n} (horizon {h})" for n, h in description["inputs"].items()])),
-        ("outputs", _named(description["outputs"])),
         ("guards", f"{num_guards:,} distinct" if guards else "none"),
     ]
     lines += [
@@ -203,17 +217,43 @@ def _lines(description: dict[str, Any]) -> "list[tuple[str, str]]":
     ]
     if num_guards > _MAX_GUARDS:
         lines.append(("", f"and {num_guards - _MAX_GUARDS:,} more"))
-    if "auto" in description:
+    if layouts and "auto" in description:
         auto = description["auto"]
         lines.append(("layout auto", f"{auto['layout']} ({auto['reason']})"))
     if "labels" in description:
         pairs = [f"({x}, {y})" for x, y in description["dictionary"]]
         lines += [("labels", _named(description["labels"])), ("dictionary", _named(pairs))]
-    sizes = description.get("layouts", {}).items()
+    sizes = description.get("layouts", {}).items() if layouts else ()
     lines += [(f"layout {name}", bytes_text(size)) for name, size in sizes]
     only = description["level"] == "extended"
     lines.append(("level", "extended only; strict refuses:" if only else "strict"))
     return lines
+
+
+def _behaviour(description: dict[str, Any]) -> "Iterator[tuple[str, str]]":
+    """The variant, and what is known of spikes and choices."""
+    spikes, bounds = description["initial_spikes"], description["bounds"]
+    unknown = description["neurons"] - len(bounds)
+    known = _named([f"{name} <= {most:,}" for name, most in bounds.items()]) if bounds else ""
+    left = f"not known of {unknown:,}; `snpjax explore` finds them" if unknown else ""
+    yield "initial spikes", _named([f"{name} {n:,}" for name, n in spikes.items()])
+    yield "spike bounds", "; ".join(text for text in (known, left) if text) or "none"
+    yield "deterministic", _determinism(description)
+    variant = description["variant"]
+    if variant is not None:
+        yield "variant", variant["kind"]
+        entries = variant["entries"]
+        yield from (("", printable(entry)) for entry in entries[:_MAX_NAMES])
+        if len(entries) > _MAX_NAMES:
+            yield "", f"and {len(entries) - _MAX_NAMES:,} more"
+
+
+def _determinism(description: dict[str, Any]) -> str:
+    if description["deterministic"] is None:
+        return "not decided without running it; see `snpjax explore`"
+    if description["deterministic"]:
+        return "yes: no two rules of a neuron apply at once"
+    return f"perhaps not: two rules can apply at once in {_named(description['choosing'])}"
 
 
 def _range(values: dict[str, int]) -> str:

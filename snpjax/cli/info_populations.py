@@ -21,6 +21,7 @@ from ..spiking.model.template import (
     text_of_terms,
 )
 from .info import described_degrees, span
+from .info_behaviour import described_variant
 from .options import layout_name
 from .text import listed
 
@@ -36,7 +37,8 @@ def describe_populations(system: PopulationSystem, file: str) -> dict[str, Any]:
     It differs from that of the same system neuron by neuron in: 1. inputs and outputs are named by
     population, and reasons tell the first neuron of a template; 2. a consume-all rule counts as its
     members in `"rules"`, but once in `"guards"`, of which the most frequent ones are listed; 3.
-    `"layouts"` are those that a run takes by itself, with their bytes.
+    `"layouts"` are those that a run takes by itself, with their bytes; 4. initial spikes are the
+    sum over a population; 5. bounds on spikes and whether neurons may choose are not computed.
     """
     reasons = list(not_strict(system))
     kinds, delays = _kinds(system), _delays(system)
@@ -58,11 +60,24 @@ def describe_populations(system: PopulationSystem, file: str) -> dict[str, Any]:
         **described_degrees(*degrees_of(system)),
         "inputs": {name: _horizon(train) for name, train in system.input.items()},
         "outputs": list(system.output),
+        "initial_spikes": _initial_spikes(system),
+        "bounds": {},
+        "deterministic": None,
+        "choosing": [],
+        **described_variant(system.variant),
         "level": "extended" if reasons else "strict",
         "reasons": [{"code": p.code, "message": p.message} for p in reasons],
         "auto": auto,
         "layouts": sizes,
     }
+
+
+def _initial_spikes(system: PopulationSystem) -> dict[str, int]:
+    sums = {
+        name: int(column(x.spikes, x.size).sum(dtype=np.int64))
+        for name, x in system.populations.items()
+    }
+    return {name: spikes for name, spikes in sums.items() if spikes}
 
 
 def _templates(system: PopulationSystem) -> Iterator[tuple[AbstractTemplate, int]]:

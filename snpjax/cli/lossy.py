@@ -22,13 +22,23 @@ if TYPE_CHECKING:
 Out: TypeAlias = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")]
 
 
+def _written(holds: Holds) -> str:
+    """The names of the formats that can be written, in a help text."""
+    return ", ".join(format.name for format in formats_of(holds).values() if format.writer)
+
+
 @dataclass(frozen=True)
 class WriteOptions:
     """Options of commands that write a model."""
 
     target_format: Annotated[
         str | None,
-        value("--to", "FORMAT", "The format of OUT, when its name does not say it."),
+        value(
+            "--to",
+            "FORMAT",
+            "The format of OUT, when its name does not say it: of a system "
+            f"{_written('system')}; of a net {_written('net')}.",
+        ),
     ] = None
     lossy: Annotated[bool, flag("--lossy", "Leave out what OUT cannot hold, and say what.")] = False
     as_json: AsJson = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from .options import (
-    From,
+    FromEither,
     MaxNeurons,
     MaxSynapses,
     flag,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class NetOptions:
     """Options of commands that read nets."""
 
-    source_format: From = None
+    source_format: FromEither = None
     drop_time: Annotated[
         bool, flag("--drop-time", "Of a net with times, rates or weights: read it without.")
     ] = False

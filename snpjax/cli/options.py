@@ -23,6 +23,25 @@ if TYPE_CHECKING:
 
 ValueT = TypeVar("ValueT")
 
+# Help texts list these without importing JAX. Tests compare them with the tables themselves.
+#: Layouts: `auto` and the keys of `layouts()`.
+LAYOUT_NAMES = (
+    *("auto", "dense", "int8-dense", "float32-dense", "bit-dense", "ell", "ellpackr"),
+    *("sliced-ell", "hybrid", "bit-gather", "compressed", "csr", "csc", "coo", "bsr"),
+    *("interval", "sum", "two-way", "transition-ell", "transition-csr", "transition-dense"),
+)
+#: Simulators that `--as` names.
+SIMULATOR_NAMES = (
+    *("textbook", "plingua-core", "esnp-cuda", "esnp-python", "sparse-snp", "sparse-snp-ell"),
+    *("sparse-snp-compressed", "websnapse-reloaded", "websnapse-v1", "websnapse-v2"),
+    *("websnapse-v3", "websnapse-v4", "sn-p-factory", "distributed-snp"),
+)
+#: Formats that can be read.
+SYSTEM_FORMATS = (
+    *("native", "plingua", "esnp", "websnapse", "xmp", "factory-xml", "factory-yaml", "cusnp"),
+)
+NET_FORMATS = (*("lsn", "hsn", "mcc", "msn", "greatspn", "net", "ndr", "pnml", "tapn", "pipe"),)
+
 #: The largest number of steps or capacity, and the largest seed.
 MOST, MOST_SEED = 2**30, 2**32 - 1
 
@@ -69,13 +88,32 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model file.")]
 From: TypeAlias = Annotated[
-    str | None, value("--from", "FORMAT", "The format of the file, when its name does not say it.")
+    str | None,
+    value(
+        "--from",
+        "FORMAT",
+        f"The format of the file, when its name does not say it: {', '.join(SYSTEM_FORMATS)}.",
+    ),
+]
+FromEither: TypeAlias = Annotated[
+    str | None,
+    value(
+        "--from",
+        "FORMAT",
+        "The format of the file, when its name does not say it: of a system "
+        f"{', '.join(SYSTEM_FORMATS)}; of a net {', '.join(NET_FORMATS)}.",
+    ),
 ]
 Strict: TypeAlias = Annotated[
     bool, flag("--strict", "Refuse what the definition of 2006 does not have.")
 ]
 Layout: TypeAlias = Annotated[
-    str, value("--layout", "NAME", "How synapses are stored; changes no result.")
+    str,
+    value(
+        "--layout",
+        "NAME",
+        f"How synapses are stored; changes no result. One of {', '.join(LAYOUT_NAMES)}.",
+    ),
 ]
 CheckpointFolder: TypeAlias = Annotated[
     Path | None,

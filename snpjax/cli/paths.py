@@ -1,9 +1,11 @@
 """A batch for people: how the paths ended, and a histogram of the numbers they computed."""
 
+from typing import Any
+
 import numpy as np
 from rich.table import Table
 
-from ..spiking import NO_NUMBER, SolutionBatch
+from ..spiking import SolutionBatch
 from .text import GAP, headline, new_table, plural, print_table, printable, to_stdout
 
 
@@ -42,10 +44,12 @@ def show(batch: SolutionBatch, file: str, choices: str | None, max_steps: int) -
             console.out(f"and {left}; --csv or --json gives all")
 
 
-def histogram(numbers: np.ndarray, bar: str, width: int) -> tuple[Table, str | None]:
+def histogram(
+    numbers: "np.ma.MaskedArray[Any, Any]", bar: str, width: int
+) -> tuple[Table, str | None]:
     """Numbers, paths and bars in `width` columns, with paths without a number last; and a word on
     numbers left out."""
-    values, counts = np.unique(numbers[numbers != NO_NUMBER], return_counts=True)
+    values, counts = np.unique(numbers.compressed(), return_counts=True)
     left = None
     if len(values) > _MAX_NUMBERS:
         others = int(np.sum(counts[_MAX_NUMBERS:]))
@@ -57,7 +61,7 @@ def histogram(numbers: np.ndarray, bar: str, width: int) -> tuple[Table, str | N
         (f"{value:,}", int(count))
         for value, count in zip(values[:_MAX_NUMBERS], counts, strict=False)
     ]
-    without = int(np.sum(numbers == NO_NUMBER))
+    without = int(np.ma.count_masked(numbers))
     if without:
         rows.append(("no number", without))
     most = max((count for _, count in rows), default=1)

@@ -11,6 +11,8 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeElapsed
 from rich.table import Column
 from rich.text import Text
 
+from .text import color_system
+
 
 _LINE = Column(no_wrap=True)
 #: Work shorter than this shows no progress.
@@ -90,7 +92,7 @@ def _shown(
     columns: list[ProgressColumn], total: int | None, hidden: bool
 ) -> Iterator[Callable[..., None] | None]:
     """Something to call with what of the task has changed."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, color_system=color_system())
     if hidden or not (sys.stderr.isatty() and console.is_interactive):
         yield None
         return

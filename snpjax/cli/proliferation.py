@@ -321,6 +321,8 @@ def _show_calibration(best, errors, goodness) -> None:
         low, high = intervals[name]
         between = "on its bound" if name in on_bound else f"95 %: {low:.4g} to {high:.4g}"
         typer.echo(printable(f"  {name} {found:.4f}  ({between})"))
+    for name in errors.undetermined_types:
+        typer.echo(printable(f"  the data say nothing about how {name} divides"))
     typer.echo(
         f"goodness of fit: {goodness.statistic:.1f} with {goodness.degrees} degrees of freedom, "
         f"p = {goodness.p_value:.3g}"

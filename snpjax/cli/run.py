@@ -9,6 +9,7 @@ from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
 from .options import (
     MOST,
     MOST_SEED,
+    SIMULATOR_NAMES,
     AsJson,
     CheckpointFolder,
     File,
@@ -72,7 +73,12 @@ def run(
     ] = False,
     simulator: Annotated[
         str | None,
-        value("--as", "SIMULATOR", "Run and show as this simulator does, by its name and version."),
+        value(
+            "--as",
+            "SIMULATOR",
+            "Run and show as this simulator does, by its name and version: "
+            f"{', '.join(SIMULATOR_NAMES)}.",
+        ),
     ] = None,
     int64: Annotated[bool, flag("--int64", "Count spikes in 64 bits, not 32.")] = False,
     checkpoint: CheckpointFolder = None,

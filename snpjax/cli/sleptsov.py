@@ -204,7 +204,10 @@ def _started(net: "SleptsovNet", texts: list[str]) -> "SleptsovNet":
         name, is_given, tokens = text.rpartition("=")
         if not is_given or not tokens.isdecimal():
             raise typer.BadParameter(f"{text!r} is not PLACE=N", param_hint="--start")
-        marking[net.place(name)] = int(tokens)
+        try:
+            marking[net.place(name)] = int(tokens)
+        except ValueError as error:
+            raise typer.BadParameter(f"{error}", param_hint="--start") from None
     return net.replace(marking=marking)
 
 

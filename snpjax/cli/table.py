@@ -1,5 +1,6 @@
 """A single run for people: the computation as a table, how it ended, and what it computed."""
 
+import re
 from collections.abc import Iterable
 from typing import TypeAlias
 
@@ -37,6 +38,7 @@ _MAX_LINES = 3  # of the rules of one step
 _MAX_TRAIN = 40  # entries of a spike train
 _MAX_OUTPUTS = 8  # described below the table
 _MAX_FINAL = 40  # neurons of the final configuration
+_CLOSED = re.compile(r"\(\d+\)")
 
 
 def show(solution: Solution, file: str, choices: str | None, max_steps: int) -> None:
@@ -180,8 +182,11 @@ class _Columns:
             lines.append("neurons divide or bud: a column has the name of its neuron in the end")
         if self.solution.saved.every is None:
             lines.append("the history was too large to be kept: this is the final configuration")
-        if any("(" in cell for _, cells in self.neurons.values() for cell in cells):
+        cells = [cell for _, own in self.neurons.values() for cell in own]
+        if any(_CLOSED.search(cell) for cell in cells):
             lines.append("2 (1): 2 spikes, closed, opens in 1 step")
+        if any("in" in cell for cell in cells):
+            lines.append("2 (1 in 3): 2 spikes, and 1 under way that arrives in 3 steps")
         for what, shown, names in (
             ("neuron", self.neurons, self.names),
             ("output", self.outputs, self.solution.system.output),
@@ -221,14 +226,20 @@ def _short(name: str) -> str:
 
 
 def _spike_cells(rows: list[Row], neuron: int, there: list[int]) -> list[str]:
-    """`2` or, in a closed neuron, `2 (1)`, with the spikes below each other; nothing before the
-    neuron is created."""
-    closed = [f" ({r.timers[neuron]})" if r.timers[neuron] else "" for r in rows]
-    width = max(map(len, closed))
+    """`2` or, in a closed neuron, `2 (1)`, and with spikes under way `2 (1 in 3)`, with the spikes
+    below each other; nothing before the neuron is created."""
+    marks = [_marks(r, neuron) if neuron < num else "" for r, num in zip(rows, there, strict=True)]
+    width = max(map(len, marks))
     return [
         f"{r.spikes[neuron]}{mark:<{width}}" if neuron < num else ""
-        for r, mark, num in zip(rows, closed, there, strict=True)
+        for r, mark, num in zip(rows, marks, there, strict=True)
     ]
+
+
+def _marks(current: Row, neuron: int) -> str:
+    timer, due = current.timers[neuron], current.in_flight[:, neuron].tolist()
+    closed = f" ({timer})" if timer else ""
+    return closed + "".join(f" ({k} in {n})" for n, k in enumerate(due, start=1) if k)
 
 
 def _packed(texts: list[str], width: int) -> list[str]:

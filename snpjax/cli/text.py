@@ -3,7 +3,7 @@
 import os
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .._text.counts import plural as plural
 from .._text.quoting import printable as printable
@@ -34,6 +34,7 @@ def to_stdout() -> "Iterator[Console]":
 
     console = Console(
         file=sys.stdout,
+        color_system=color_system(),
         width=_width(),
         height=25,  # without one, a terminal of which nothing is known has 80 columns
         markup=False,
@@ -45,6 +46,11 @@ def to_stdout() -> "Iterator[Console]":
         yield console
     # Tables pad their last column, too.
     sys.stdout.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
+
+
+def color_system() -> 'Literal["auto"] | None':
+    """Of a Rich console: none, and so no styles either, where NO_COLOR is set (no-color.org)."""
+    return None if os.environ.get("NO_COLOR") else "auto"
 
 
 def _width() -> int:

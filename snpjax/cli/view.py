@@ -13,7 +13,7 @@ from .ending import BAD_INPUT, ended, orderly, refusals
 from .options import (
     MOST_SEED,
     File,
-    From,
+    FromEither,
     Strict,
     flag,
     format_from,
@@ -55,7 +55,7 @@ def view(
             most=MOST_SEED,
         ),
     ] = None,
-    source_format: From = None,
+    source_format: FromEither = None,
     strict: Strict = False,
 ) -> None:
     """Draw a system or net in a browser, step it, follow its branches, and change it.

@@ -184,7 +184,7 @@ def to_svg(scene: Scene) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" '
         f'viewBox="{left:.1f} {top:.1f} {right - left:.1f} {bottom - top:.1f}" {size} '
-        f'role="img" aria-label="{title}" style="max-width: 100%; height: auto" '
+        f'role="img" aria-label="{title}" '
         f'font-family="{FONT}">\n<title>{title}</title>\n'
         # Dark on light also on a dark page.
         f'<rect x="{left:.1f}" y="{top:.1f}" {size} rx="6" fill="{PAPER}"/>\n'

@@ -17,7 +17,7 @@ from .memory_limits import Budget
 from .record import SearchRecord
 from .saved_search import SavedSearch
 from .search import (
-    NO_ONE,
+    NO_PARENT,
     ChunkNumbers,
     FrontierBlock,
     Made,
@@ -196,10 +196,10 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
             return False
         self._keep(one, outcome, numbers)
         self.progress(self.record.num, len(self.record.depth_starts) - 2)
-        if numbers.left_out < NO_ONE:  # which is before a failure of the same chunk
+        if numbers.left_out < NO_PARENT:  # which is before a failure of the same chunk
             self.record.end(Stop.MAX_CONFIGURATIONS, numbers.left_out)
             return False
-        if numbers.failed < NO_ONE:
+        if numbers.failed < NO_PARENT:
             stop = self.model.stop_of_failure(overflows=bool(numbers.overflows))
             self.record.end(stop, numbers.failed)
             return False

@@ -30,7 +30,9 @@ def to_dot(
     """The graph in the language DOT.
 
     A configuration is `<2,1,0>`, the spikes in the order of the neurons; `<2⁽¹⁾,1,0>` where the
-    first neuron is closed and opens in 1 step; `<2,1,0> @3` after 3 steps, where steps are told
+    first neuron is closed and opens in 1 step; `<2⁽¹ⁱⁿ³⁾,1,0>` where 1 spike is under way to it and
+    arrives in 3 steps, and `<2⁽³ᵃᵍᵒ⁾,1,0>` where a schedule counts 3 steps since it emitted;
+    `<2,1,0> @3` after 3 steps, where steps are told
     apart. Where neurons divide or bud it is `<x:2, y:0>` with the label of each, and with
     plasticity `<2,1,0> p→q` with the synapses of plastic neurons. Halting configurations have a
     double border, those after which more may follow a dashed one. An edge is a choice. Of a net it

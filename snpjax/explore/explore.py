@@ -17,6 +17,7 @@ from ..machine import (
     LoweringOptions,
     StepsT,
     TakesInput,
+    advice_on,
     follows,
 )
 from ..scale.checkpoint import Checkpoint, checkpoints_of
@@ -93,6 +94,7 @@ def explore(
     """
     if not follows(system, Explorable):
         fix = "Pass a system, a net, or a model with `enumerable` and `schema`."
+        fix = advice_on(system, fix)
         if isinstance(system, Lowered):
             fix = "Pass the model itself, `lowered.model`."
         raise TypeError(f"A {type(system).__name__} cannot be explored. {fix}")

@@ -130,6 +130,10 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     the system only. The first `num_expanded` configurations have all their choices here; the
     others, if any, were not followed, and those of them that do not halt are open (`is_open`).
 
+    What is so of the graph, or of each configuration or choice in order, is an attribute:
+    `num_configurations`, `is_complete`, `depths`, `is_halting`. What selects, lists or computes
+    something is a method: `halting()`, `deadlocks()`, `path_to(9)`, `bounds()`, `intervals(20)`.
+
     - `system`: the model that was explored, with its environment if it had any input.
     - `words`: the configurations on the device or devices, in main memory or in a file, as
       `packing` stores them; see `configurations`.

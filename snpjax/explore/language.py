@@ -4,8 +4,9 @@ A set is complete up to a bound only where every path was followed that far; oth
 was found, and says so.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -13,20 +14,36 @@ import numpy as np
 if TYPE_CHECKING:
     from .graph import Graph
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
-class Generated:
-    """A set of numbers or trains, and up to which number or length nothing is missing."""
+class Generated(Generic[T]):
+    """A set of numbers, or of trains, in order: `list(found)`, `3 in found`, `len(found)`.
 
-    values: tuple
+    - `values`: what was found.
+    - `complete_up_to`: no number up to this one is missing, or no train up to this length. What is
+      larger may be missing, because not every computation was followed that far.
+    """
+
+    values: tuple[T, ...]
     complete_up_to: int
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __contains__(self, one: object) -> bool:
+        return one in self.values
 
     def __str__(self) -> str:
         listed = ", ".join(map(str, self.values))
         return f"{{{listed}}}, complete up to {self.complete_up_to}"
 
 
-def intervals(graph: "Graph", up_to: int, output: str | None = None) -> Generated:
+def intervals(graph: "Graph", up_to: int, output: str | None = None) -> Generated[int]:
     """The numbers that the system computes: steps between the first two spikes of an output (N2).
 
     ??? cite "Source"
@@ -57,7 +74,9 @@ def intervals(graph: "Graph", up_to: int, output: str | None = None) -> Generate
     return Generated(tuple(values), complete)
 
 
-def halting_trains(graph: "Graph", up_to: int, output: str | None = None) -> Generated:
+def halting_trains(
+    graph: "Graph", up_to: int, output: str | None = None
+) -> Generated[tuple[int, ...]]:
     """The trains of an output in halting computations of at most `up_to` steps: tuples of spikes a
     step, by length and then in order."""
     emitted = graph.emitted(output)

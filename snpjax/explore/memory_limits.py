@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jax
+import numpy as np
 from jax.sharding import Mesh
 
 from snpjax_formats import free_bytes, host_free_bytes
@@ -88,8 +89,15 @@ class Budget:
 
 
 def usable_bytes(mesh: Mesh | None = None) -> int | None:
-    """The bytes that the arrays of a search may take on each device, if that is known."""
+    """The bytes that the arrays of a search may take on each device, if that is known of all. With
+    a mesh it is the same number in all processes, each of which has to call it."""
     free = free_bytes(mesh)
+    if mesh is not None and jax.process_count() > 1:
+        from jax.experimental import multihost_utils  # takes long to import
+
+        megabytes = np.asarray(-1 if free is None else free // 2**20, np.int32)
+        least = int(np.min(multihost_utils.process_allgather(megabytes)))
+        free = None if least < 0 else 2**20 * least
     if free is None:
         return None
     return max(free - free // _LEFT - (_FOR_COMPILER if _is_host() else 0), 0)

@@ -1,5 +1,6 @@
 """The words and tables of a search whose configurations are split over devices."""
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -51,7 +52,7 @@ class OwnedMemory:
         self.most = min(MAX_CONFIGURATIONS, 2**32 // self.devices if edges else MAX_CONFIGURATIONS)
         # Of numbers, and of bits of those of all devices.
         self._beside = (4 if edges else 0) + -(-self.devices // 8)
-        self._take_packing(packing)
+        self.packing, self.packing_everywhere = packing, replicated(packing, mesh)
         self.nums = np.bincount(owners, minlength=self.devices).astype(np.int32)
         wanted = int(self.nums.max()) + window
         first, row = max(FIRST_CAPACITY // self.devices, 1), 4 * packing.num_words + self._beside
@@ -82,10 +83,6 @@ class OwnedMemory:
     def _words_of_bits(self, capacity: int) -> int:
         return -(-self.devices * capacity // 32)
 
-    def _take_packing(self, packing: Packing) -> None:
-        self.packing = packing
-        self.packing_everywhere = replicated(packing, self.mesh)
-
     @property
     def capacity(self) -> int:
         """Of each device."""
@@ -102,7 +99,8 @@ class OwnedMemory:
             return False
         row = 4 * self.packing.num_words + self._beside
         now = Extent(self.capacity, row, self.num_places)
-        extent = next_extent(now, wanted, self._free, most=self.most, devices=self.devices)
+        free = partial(usable_bytes, self.mesh)
+        extent = next_extent(now, wanted, free, most=self.most, devices=self.devices)
         if extent is None:
             return False
         if extent.capacity > self.capacity:
@@ -112,7 +110,8 @@ class OwnedMemory:
         return True
 
     def _enlarge(self, capacity: int) -> None:
-        """Room for that many on each device. If one of these fails, there is room in the others."""
+        """Room for that many on each device. If one allocation fails, the arrays already enlarged
+        stay valid."""
 
         def larger(rows: Any, num: int) -> Any:
             return program(enlarged, self.mesh, (SPLIT,), SPLIT, capacity=num)(rows)
@@ -138,14 +137,14 @@ class OwnedMemory:
 
     def repack(self, packing: Packing) -> bool:
         """Store the configurations in other words; whether there is memory."""
-        free = self._free()
+        free = usable_bytes(self.mesh)
         if free is not None and 4 * packing.num_words * self.capacity > free:
             return False
         part = part_of(self.capacity)
         made = program(repacked, self.mesh, (SPLIT, ALL, ALL, ALL), SPLIT, part=part)
-        old = self.packing_everywhere
-        self._take_packing(packing)
-        store = made(self.own.store, self.nums, old, self.packing_everywhere)
+        new = replicated(packing, self.mesh)
+        store = made(self.own.store, self.nums, self.packing_everywhere, new)
+        self.packing, self.packing_everywhere = packing, new
         self.own = self.own._replace(store=store)
         self.rebuild_table()
         return True
@@ -159,17 +158,6 @@ class OwnedMemory:
         part = part_of(self.capacity)
         made = program(most_of, self.mesh, (SPLIT, ALL, ALL), ALL, part=part)
         return np.asarray(made(self.own.store, self.nums, self.packing_everywhere))
-
-    def _free(self) -> int | None:
-        """The bytes that every device has left, if that is known of all."""
-        free = usable_bytes(self.mesh)
-        if jax.process_count() == 1:
-            return free
-        from jax.experimental import multihost_utils  # takes long to import
-
-        megabytes = np.asarray(-1 if free is None else free // 2**20, np.int32)
-        least = int(np.min(multihost_utils.process_allgather(megabytes)))
-        return None if least < 0 else 2**20 * least
 
 
 def rows_of(

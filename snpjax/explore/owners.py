@@ -2,8 +2,8 @@
 
 Each configuration has an owner, found from a hash of its fields. The owner stores its words and
 makes its successors, which travel to their own owners. A successor carries its position on the line
-of all choices, by which equal ones are told first and later, and from which numbers follow: so they
-do not depend on the devices.
+of all choices, which decides which of several equal ones comes first. Numbers follow from these
+positions, so they do not depend on the devices.
 """
 
 import math
@@ -27,7 +27,6 @@ from ..scale.mesh import CONFIGURATIONS
 from .packing import Packing
 from .search import (
     MAX_CHOICES,
-    NO_ONE,
     FrontierBlock,
     Part,
     add,
@@ -37,6 +36,9 @@ from .search import (
 )
 from .table import EMPTY, insert
 
+
+#: In place of a position in a chunk: greater than any.
+NO_POSITION = np.int32(2**31 - 1)
 
 #: On every device, and split along the first or the second axis.
 ALL, SPLIT, SPLIT_LAST = (
@@ -50,13 +52,13 @@ class Sizes(NamedTuple):
     """How much is done at once.
 
     - `chunk`: choices of the line, a multiple of 32.
-    - `made`: successors that a device makes, and parents that it expands.
+    - `batch`: successors that a device makes in one turn, and parents that it expands.
     - `sent`: successors that a device sends to each in one round.
     - `window`: new configurations that one device may have, and what it receives at once.
     """
 
     chunk: int
-    made: int
+    batch: int
     sent: int
     window: int
 
@@ -67,9 +69,9 @@ class Sizes(NamedTuple):
         # Hashes spread configurations almost evenly; what is left takes another turn or round. Of
         # successors many may be the same.
         share = -(-chunk // devices)
-        made = min(share + 6 * math.isqrt(share) + 4, chunk)
-        sent = made * 9 // (8 * devices) + 4
-        return cls(chunk, made, sent, 2 * made + devices * sent)
+        batch = min(share + 6 * math.isqrt(share) + 4, chunk)
+        sent = batch * 9 // (8 * devices) + 4
+        return cls(chunk, batch, sent, 2 * batch + devices * sent)
 
 
 class BitPlace(NamedTuple):
@@ -112,10 +114,10 @@ class OwnedBlock(NamedTuple):
     - `starts`: its first choice on the line of the block.
     """
 
-    words: UInt32[Array, "words made"]
-    at: Int[Array, " made"]
-    counts: Int[Array, " made"]
-    starts: Int[Array, " made"]
+    words: UInt32[Array, "words batch"]
+    at: Int[Array, " batch"]
+    counts: Int[Array, " batch"]
+    starts: Int[Array, " batch"]
 
 
 class OwnedPart(NamedTuple):
@@ -163,7 +165,7 @@ def program(
 
 
 def owner_of(fields: UInt[Array, "fields batch"], devices: int) -> Int[Array, " batch"]:
-    """The owners of configurations. The words do not say them, which change with the packing."""
+    """The owners of configurations. Computed from fields, because words change with the packing."""
     odd = np.arange(len(fields), dtype=np.uint32) * np.uint32(0x9E3779B2) + np.uint32(0x85EBCA6B)
     bits = jnp.sum(fields.astype(jnp.uint32) * odd[:, None], axis=0, dtype=jnp.uint32)
     return (mixed(bits) % np.uint32(devices)).astype(jnp.int32)
@@ -198,13 +200,13 @@ def frontier(
     sizes: Sizes,
 ) -> tuple[OwnedBlock, OwnedChoices]:
     """The choices of `num` configurations from `low` on, or of as many before as no device has more
-    than `made` of."""
-    chunk, made = sizes.chunk, sizes.made
-    (at,) = jnp.nonzero(_are_set(own.bits, low, chunk), size=made + 1, fill_value=chunk)
-    end = lax.pmin(jnp.minimum(at[made].astype(jnp.int32), num), CONFIGURATIONS)
-    is_in = at[:made] < end
-    at = jnp.where(is_in, at[:made].astype(jnp.int32), chunk)
-    rows = _own(first_rows) + jnp.arange(made, dtype=jnp.int32)
+    than `batch` of."""
+    chunk, batch = sizes.chunk, sizes.batch
+    (at,) = jnp.nonzero(_are_set(own.bits, low, chunk), size=batch + 1, fill_value=chunk)
+    end = lax.pmin(jnp.minimum(at[batch].astype(jnp.int32), num), CONFIGURATIONS)
+    is_in = at[:batch] < end
+    at = jnp.where(is_in, at[:batch].astype(jnp.int32), chunk)
+    rows = _own(first_rows) + jnp.arange(batch, dtype=jnp.int32)
     # Or XLA would gather them again for every field.
     words = lax.optimization_barrier(own.store.at[rows].get(mode="clip").T)
     num_own = jnp.sum(is_in, dtype=jnp.int32)
@@ -223,11 +225,13 @@ def frontier(
 
 
 def spread(block: OwnedBlock, counts: Int[Array, " chunk"]) -> OwnedBlock:
-    """Of a block of no more than `made` configurations all, with these counts, on every device."""
-    made = len(block.at)
+    """Of a block of no more than `batch` configurations all, with these counts, on every device."""
+    batch = len(block.at)
     words = jnp.zeros_like(block.words).at[:, block.at].set(block.words, mode="drop")
-    words, counts = lax.psum(words, CONFIGURATIONS), counts[:made]
-    return OwnedBlock(words, jnp.arange(made, dtype=jnp.int32), counts, jnp.cumsum(counts) - counts)
+    words, counts = lax.psum(words, CONFIGURATIONS), counts[:batch]
+    return OwnedBlock(
+        words, jnp.arange(batch, dtype=jnp.int32), counts, jnp.cumsum(counts) - counts
+    )
 
 
 def _are_set(bits: UInt32[Array, " words"], low: BitPlace, num: int) -> Bool[Array, " num"]:
@@ -260,16 +264,16 @@ class _Line(NamedTuple):
     block: FrontierBlock
     base: Int[Array, ""]  # the first of the chunk
     end: Int[Array, ""]
-    shift: Int[Array, " made"]  # to positions in the chunk, by parent
+    shift: Int[Array, " batch"]  # to positions in the chunk, by parent
 
-    def part(self, turn: Int[Array, ""], made: int) -> Part:
-        base = jnp.minimum(self.base + turn * made, self.end)
+    def part(self, turn: Int[Array, ""], batch: int) -> Part:
+        base = jnp.minimum(self.base + turn * batch, self.end)
         # This 0 is no constant for XLA, which would leave out conditions on it.
-        return Part(jnp.minimum(self.base, 0), base, jnp.minimum(base + made, self.end))
+        return Part(jnp.minimum(self.base, 0), base, jnp.minimum(base + batch, self.end))
 
-    def turns(self, made: int) -> Int[Array, ""]:
+    def turns(self, batch: int) -> Int[Array, ""]:
         """After which every device has made all of the chunk."""
-        return lax.pmax(-((self.base - self.end) // made), CONFIGURATIONS)
+        return lax.pmax(-((self.base - self.end) // batch), CONFIGURATIONS)
 
 
 def _line(block: OwnedBlock, packing: Packing, part: OwnedPart) -> _Line:
@@ -310,8 +314,8 @@ class Outgoing(NamedTuple):
     - `numbers`: `OwnedNumbers` of these.
     """
 
-    rows: UInt32[Array, "made words_and_one"]
-    order: Int[Array, " made"]
+    rows: UInt32[Array, "batch words_and_one"]
+    order: Int[Array, " batch"]
     bounds: Int[Array, " devices_and_one"]
     numbers: Int[Array, " numbers"]
 
@@ -320,10 +324,10 @@ def begin_chunk(nums: Int[Array, " devices"], *, sizes: Sizes, edges: bool) -> P
     """Before a chunk."""
     return Pending(
         _own(nums)[None],
-        jnp.full(sizes.window, NO_ONE),
+        jnp.full(sizes.window, NO_POSITION),
         jnp.zeros(sizes.window, jnp.int32),
         jnp.full(sizes.chunk, -1, jnp.int32) if edges else None,
-        OwnedNumbers(1, NO_ONE, 0, 0, 0).array(),
+        OwnedNumbers(1, NO_POSITION, 0, 0, 0).array(),
     )
 
 
@@ -339,13 +343,13 @@ def make(
 ) -> Outgoing:
     """Make successors by some choices of a block; those of this turn."""
     devices, line = lax.axis_size(CONFIGURATIONS), _line(block, packing, part)
-    own = line.part(turn, sizes.made)
-    given = (machine, choosers, packing, line.block, own, sizes.made)
+    own = line.part(turn, sizes.batch)
+    given = (machine, choosers, packing, line.block, own, sizes.batch)
     successors, fields = successors_and_fields(*given)
-    number = jnp.arange(sizes.made, dtype=jnp.int32)
+    number = jnp.arange(sizes.batch, dtype=jnp.int32)
     positions = own.base + number + line.shift[successors.parents]
     at_failure = positions.at[successors.num_good].get(mode="clip")
-    failed = jnp.where(successors.has_failed, at_failure, NO_ONE)
+    failed = jnp.where(successors.has_failed, at_failure, NO_POSITION)
     numbers = OwnedNumbers(successors.fits, failed, successors.overflows, 0, 0)
     owners = jnp.where(number < successors.num_good, owner_of(fields, devices), devices)
     order = jnp.argsort(owners).astype(jnp.int32)
@@ -373,13 +377,13 @@ def exchange(
         at = bounds[:-1, None] + number[None]
         there = out.rows[out.order.at[at].get(mode="clip")]
         is_one = at < bounds[1:, None]
-        there = there.at[..., -1].set(jnp.where(is_one, there[..., -1], np.uint32(NO_ONE)))
+        there = there.at[..., -1].set(jnp.where(is_one, there[..., -1], np.uint32(NO_POSITION)))
         here = lax.all_to_all(there, CONFIGURATIONS, 0, 0, tiled=True)
         return _receive(*carry, here.reshape(-1, here.shape[-1]), first)
 
     store, table, pending = lax.fori_loop(0, rounds, more, (own.store, own.table, pending))
     now, its = OwnedNumbers(*pending.numbers), OwnedNumbers(*out.numbers)
-    is_first = now.failed == NO_ONE
+    is_first = now.failed == NO_POSITION
     numbers = OwnedNumbers(
         fits=now.fits & its.fits,
         failed=jnp.where(is_first, its.failed, now.failed),
@@ -404,7 +408,7 @@ def _receive(
     numbers = OwnedNumbers(*pending.numbers)
     full = (numbers.full > 0) | (num - first + len(received) > window)
     num = jnp.where(full, first, num)
-    wanted = (positions < NO_ONE) & ~full
+    wanted = (positions < NO_POSITION) & ~full
     added = add(store, table, num, words, wanted)
     at = jnp.where(wanted & (added.targets >= first), added.targets - first, window)
     at_new = jnp.where(added.is_new, added.rows - first, window)
@@ -447,7 +451,7 @@ def end_chunk(
 ) -> tuple[OwnedSet, Brought]:
     """Number what is new, from `total` on, and have it in this order."""
     first, window = _own(nums), len(pending.positions)
-    is_new = pending.positions < NO_ONE
+    is_new = pending.positions < NO_POSITION
     at = jnp.where(is_new, pending.positions, chunk)
     is_first = jnp.zeros(chunk, bool).at[at].set(True, mode="drop")
     rank = jnp.cumsum(is_first, dtype=jnp.int32) - 1
@@ -499,17 +503,17 @@ def largest(
     block: OwnedBlock,
     part: OwnedPart,
     *,
-    made: int,
+    batch: int,
 ) -> UInt[Array, " fields"]:
     """The largest value of every field in successors, of each device before its first failure."""
     line = _line(block, packing, part)
 
     def more(turn: Int[Array, ""], most: UInt[Array, " fields"]) -> UInt[Array, " fields"]:
-        found = largest_fields(machine, choosers, line.block, line.part(turn, made), made)
+        found = largest_fields(machine, choosers, line.block, line.part(turn, batch), batch)
         return jnp.maximum(most, found.astype(most.dtype))
 
     most = jnp.zeros(packing.num_fields, jnp.uint32)
-    return lax.pmax(lax.fori_loop(0, line.turns(made), more, most), CONFIGURATIONS)
+    return lax.pmax(lax.fori_loop(0, line.turns(batch), more, most), CONFIGURATIONS)
 
 
 # ---- all that is stored ----

@@ -43,7 +43,8 @@ class RepeatedSearch(Generic[ConfigurationsT, StepsT]):
     is_short: bool = False
 
     def model(self) -> SearchedModel[ConfigurationsT, StepsT]:
-        return SearchedModel(self.system, self.options, self.chunks, self.limits.memory.device)
+        limit = self.limits.memory.device
+        return SearchedModel(self.system, self.options, self.chunks, limit, self.mesh)
 
     def graph(
         self, saves: Callable[[], AbstractContextManager[Checkpoints]], max_depth: int | None

@@ -40,7 +40,7 @@ class SavedSearch:
         self._saved: _Extent = (0, 0, 0, 0, 0)
 
     def begin(self, record: SearchRecord) -> None:
-        """Have the record as far as it was saved."""
+        """Restore the record up to the checkpoint."""
         if self.restored is not None:
             self.restored.fill(record)
             self._saved = _extent_of(record)
@@ -126,7 +126,7 @@ class RestoredSearch:
         self.has_ended = note["stop"] is not None
 
     def fill(self, record: SearchRecord) -> None:
-        """Have the record as it was."""
+        """Restore the record."""
         for segment in self._restored.segments:
             if segment.note["is_words"]:
                 continue

@@ -18,7 +18,8 @@ from .table import insert
 
 #: More choices of one configuration, or of one block, are refused: their numbers are 32-bit.
 MAX_CHOICES = 2**30
-NO_ONE = np.int32(2**31 - 1)
+#: In place of the number of a parent: greater than any.
+NO_PARENT = np.int32(2**31 - 1)
 
 
 class StateSpace(NamedTuple):
@@ -273,14 +274,14 @@ def put_rows(
 
     added = add(space.store, space.table, space.num, rows, wanted)
     is_new = added.is_new
-    left_out = jnp.min(jnp.where(is_new & (added.rows >= most_found), made.parents, NO_ONE))
+    left_out = jnp.min(jnp.where(is_new & (added.rows >= most_found), made.parents, NO_PARENT))
     num_new = jnp.minimum(jnp.sum(is_new, dtype=jnp.int32), most_found - space.num)
     failed = made.parents[jnp.minimum(made.num_good, chunk - 1)]
-    failed = jnp.where(is_put & made.has_failed, failed, NO_ONE)
+    failed = jnp.where(is_put & made.has_failed, failed, NO_PARENT)
     numbers = ChunkNumbers(
         *(num_new, is_put, made.fits, failed, left_out, made.overflows)  # pyright: ignore
     )
-    is_stopped = ~is_put | (failed < NO_ONE) | (left_out < NO_ONE)
+    is_stopped = ~is_put | (failed < NO_PARENT) | (left_out < NO_PARENT)
     return (
         StateSpace(added.store, added.table, space.num + num_new, is_stopped),
         Outcome(

@@ -5,9 +5,10 @@ from typing import Generic, NamedTuple
 
 import jax
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Array, PyTree, UInt
 
-from snpjax_formats import device_array, free_bytes
+from snpjax_formats import device_array
 
 from ..lowering import kept_of
 from ..machine import (
@@ -19,6 +20,7 @@ from ..machine import (
     follows,
 )
 from .graph import Stop
+from .memory_limits import usable_bytes
 from .packing import Packing
 
 
@@ -55,6 +57,7 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
     """The model, its machine, and what follows from the machine for the search.
 
     - `limit`: bytes of the device that the search may take, or `None` for what is free.
+    - `mesh`: the devices of the search, if there are several.
     """
 
     def __init__(
@@ -63,9 +66,11 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
         options: SearchOptions,
         sizes: tuple[int, ...],
         limit: int | None = None,
+        mesh: Mesh | None = None,
     ) -> None:
         self.system = system
         self.limit = limit
+        self.mesh = mesh
         self.options = options
         self.given_sizes = sizes
         self._tight_from = _TIGHT_FROM
@@ -107,7 +112,7 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
     def _fitting_sizes(self) -> tuple[int, ...]:
         """The sizes of chunks for which there is memory, in any case the smallest, and a power of
         two in place of those that are too large."""
-        sizes, free = self.given_sizes, free_bytes()
+        sizes, free = self.given_sizes, usable_bytes(self.mesh)
         if self.limit is not None:
             free = self.limit if free is None else min(free, self.limit)
         if free is None:

@@ -16,6 +16,7 @@ from .memory_limits import Budget, MemoryLimits
 from .owned_memory import OwnedMemory, owners_of
 from .owners import (
     ALL,
+    NO_POSITION,
     SPLIT,
     SPLIT_LAST,
     BitPlace,
@@ -38,7 +39,7 @@ from .owners import (
 from .packing import Packing
 from .record import SearchRecord
 from .saved_search import SavedSearch
-from .search import MAX_CHOICES, NO_ONE
+from .search import MAX_CHOICES
 from .search_limits import SearchLimits
 from .search_memory import part_of
 from .searched import SearchedModel, fitting
@@ -102,11 +103,11 @@ class _Block(NamedTuple):
         given = (len(self.counts), base, bases, ends)
         return OwnedPart(*(np.asarray(x, np.int32) for x in given))  # pyright: ignore
 
-    def turns(self, base: int, end: int, made: int) -> int:
-        """After which every device has made its successors, `made` at a time."""
+    def turns(self, base: int, end: int, batch: int) -> int:
+        """After which every device has made its successors, `batch` at a time."""
         if self.is_spread:
-            return -(-(end - base) // (made * len(self.num_of_devices)))
-        return -(-min(int(self.choices_of_devices.max()), end - base) // made)
+            return -(-(end - base) // (batch * len(self.num_of_devices)))
+        return -(-min(int(self.choices_of_devices.max()), end - base) // batch)
 
     def parent(self, position: int) -> int:
         """The configuration whose choice this is."""
@@ -114,7 +115,7 @@ class _Block(NamedTuple):
         return self.low + int(np.searchsorted(ends, position, side="right"))
 
 
-class _Made(NamedTuple):
+class _Begun(NamedTuple):
     """The first successors of each device by the choices of a block from `base` to `end`. They may
     still be made."""
 
@@ -174,7 +175,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self.rows = np.bincount(is_expanded, minlength=self.devices).astype(np.int32)
         self.bytes_exchanged = self.bytes_combined = 0
         self.found: _Found | None = None  # what is not kept yet
-        self.made: _Made | None = None  # what is made ahead
+        self.ahead: _Begun | None = None  # begun before it is known whether it comes next
         self._is_branching = False  # as a rule, the last configurations had several choices
 
     def _take_machine(self) -> None:
@@ -208,7 +209,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         return found
 
     def _end_short(self) -> None:
-        """End for want of memory with what has been found. **Raises:** `Lost`."""
+        """End with what was found when memory runs out. **Raises:** `Lost`."""
         try:
             self._keep()
             jax.block_until_ready(self.memory.own)
@@ -274,16 +275,16 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
                 self.record.end(Stop.OUT_OF_MEMORY, block.parent(base))
                 return None
             end = min(base + min(most, sizes.chunk), total)
-            found = self._put(self._made(block, base, end, sizes))
+            found = self._put(self._taken_or_begun(block, base, end, sizes))
             self._keep()  # what came before, meanwhile
             if self.saved.is_due(self.record, self.memory.packing):
                 self.save(has_ended=False)
             if end < total:
-                self._make_ahead(block, end, total)
+                self._begin_ahead(block, end, total)
             elif asked is not None and following is None:
                 following = self._following(asked, high)
-                self._make_ahead(following, 0, following.num_choices)
-            numbers = self._numbers_when_made(found)
+                self._begin_ahead(following, 0, following.num_choices)
+            numbers = self._numbers_when_ready(found)
             if not numbers.fits or (numbers.overflows and self.model.encoding.wider is not None):
                 if not self._widen(block, block.part(base, end), sizes, numbers):
                     self.record.end(Stop.OUT_OF_MEMORY, block.parent(base))
@@ -291,7 +292,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             elif numbers.full:
                 most = (end - base) // 2
                 self.memory.rebuild_table()
-            elif numbers.failed < NO_ONE:  # so what comes before is put in without it
+            elif numbers.failed < NO_POSITION:  # so what comes before is put in without it
                 total = base + numbers.failed
                 stop = self.model.stop_of_failure(overflows=bool(numbers.overflows))
                 failure = stop, block.parent(total)
@@ -320,7 +321,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         return Sizes.of(chunk * self.devices if chunk == largest else chunk, self.devices)
 
     def _packed_now(self, block: _Block) -> _Block:
-        """A block in the words of now."""
+        """The block in the current packing."""
         if block.packing is self.memory.packing:
             return block
         found = self._frontier(block.low, len(block.counts), block.rows, block.sizes)
@@ -334,9 +335,9 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         return block.high
 
     def _ask(self, low: int, high: int, rows: Int[np.ndarray, " devices"]) -> _Asked:
-        """Have the choices counted of configurations from `low` on."""
+        """Start counting the choices of configurations from `low` on."""
         sizes = self._sizes(high - low)
-        most = sizes.made if self._is_branching else sizes.chunk
+        most = sizes.batch if self._is_branching else sizes.chunk
         found = self._frontier(low, min(high - low, most), rows, sizes)
         return _Asked(low, rows, sizes, self.memory.packing, *found)
 
@@ -358,7 +359,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             total = int(ends[fitting - 1]) if fitting else 0
         is_spread = self.devices > 1 and total > sizes.chunk
         if is_spread:
-            fitting = min(fitting, sizes.made)
+            fitting = min(fitting, sizes.batch)
         if fitting < num:
             found = self._frontier(low, fitting, rows, sizes)
             cut = self._block(_Asked(low, rows, sizes, packing, *found))
@@ -379,26 +380,28 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
     ) -> tuple[OwnedBlock, OwnedChoices]:
         """The choices of `num` configurations, of which devices have these rows, see `frontier`."""
         ins = (ALL, ALL, ALL, SPLIT, ALL, ALL, ALL)
-        made = program(frontier, self.mesh, ins, (_BLOCK, ALL), sizes=sizes)
+        counting = program(frontier, self.mesh, ins, (_BLOCK, ALL), sizes=sizes)
         given = (self.machine, self.choosers, self.memory.packing_everywhere, self.memory.own)
         self.bytes_combined += 4 * sizes.chunk
-        owned, choices = made(*given, rows, BitPlace.of(low), np.int32(num))
+        owned, choices = counting(*given, rows, BitPlace.of(low), np.int32(num))
         for x in choices:
             x.copy_to_host_async()
         return owned, choices
 
-    def _make_ahead(self, block: _Block, base: int, total: int) -> None:
-        """Have the first successors of a part made that is probably the next one."""
+    def _begin_ahead(self, block: _Block, base: int, total: int) -> None:
+        """Start making the successors of the part that is probably next."""
         sizes = self._sizes(total - base, at_least=block.sizes.chunk)
         if base < total and block.packing is self.memory.packing:
-            self.made = self._made(block, base, min(base + sizes.chunk, total), sizes)
+            end = min(base + sizes.chunk, total)
+            self.ahead = self._taken_or_begun(block, base, end, sizes)
 
-    def _made(self, block: _Block, base: int, end: int, sizes: Sizes) -> _Made:
-        made, self.made = self.made, None
-        if made is not None and made.block is block:
-            if (made.base, made.end, made.sizes) == (base, end, sizes):
-                return made
-        return _Made(block, base, end, sizes, self._make(block, base, end, sizes, turn=0))
+    def _taken_or_begun(self, block: _Block, base: int, end: int, sizes: Sizes) -> _Begun:
+        """What was begun ahead, if it is this, or else begin it."""
+        ahead, self.ahead = self.ahead, None
+        if ahead is not None and ahead.block is block:
+            if (ahead.base, ahead.end, ahead.sizes) == (base, end, sizes):
+                return ahead
+        return _Begun(block, base, end, sizes, self._make(block, base, end, sizes, turn=0))
 
     def _make(self, block: _Block, base: int, end: int, sizes: Sizes, turn: int) -> Outgoing:
         ins = (ALL, ALL, ALL, _BLOCK, ALL, ALL)
@@ -406,15 +409,15 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         making = program(make, self.mesh, ins, SPLIT, sizes=sizes)
         return making(*given, block.part(base, end), np.int32(turn))
 
-    def _put(self, made: _Made) -> _Found:
+    def _put(self, begun: _Begun) -> _Found:
         """Put successors in if all goes well, and make those that are still missing."""
         memory, mesh = self.memory, self.mesh
-        block, base, end, sizes, outgoing = made
+        block, base, end, sizes, outgoing = begun
         beginning = program(begin_chunk, mesh, (ALL,), SPLIT, sizes=sizes, edges=self.edges)
         pending = beginning(memory.nums)
         ins = (SPLIT, SPLIT, ALL, SPLIT)
         exchanging = program(exchange, mesh, ins, (SPLIT, SPLIT), donated=(0, 1), sizes=sizes)
-        for turn in range(block.turns(base, end, sizes.made)):
+        for turn in range(block.turns(base, end, sizes.batch)):
             if turn:
                 outgoing = self._make(block, base, end, sizes, turn)
             memory.own, pending = exchanging(memory.own, pending, memory.nums, outgoing)
@@ -426,7 +429,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             x.copy_to_host_async()
         return _Found(end - base, sizes, brought)
 
-    def _numbers_when_made(self, found: _Found) -> OwnedNumbers:
+    def _numbers_when_ready(self, found: _Found) -> OwnedNumbers:
         """Wait for successors, and add up what was exchanged for them."""
         numbers = OwnedNumbers(*np.asarray(found.brought.numbers).tolist())
         row = 4 * (self.memory.packing.num_words + 1)
@@ -461,12 +464,12 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
 
     def _widen(self, block: _Block, part: OwnedPart, sizes: Sizes, numbers: OwnedNumbers) -> bool:
         """Take larger numbers, where those of a part did not fit; whether there is memory."""
-        packing, self.made = self.memory.packing, None
+        packing, self.ahead = self.memory.packing, None
         if not numbers.fits:
             ins = (ALL, ALL, ALL, _BLOCK, ALL)
-            made = program(largest, self.mesh, ins, ALL, made=sizes.made)
+            finding = program(largest, self.mesh, ins, ALL, batch=sizes.batch)
             given = (self.machine, self.choosers, self.memory.packing_everywhere)
-            most = np.asarray(made(*given, block.owned, part))
+            most = np.asarray(finding(*given, block.owned, part))
             packing = fitting(most, self.memory.most_fields())
         else:
             packing = self.model.widened(self.record.num, packing)

@@ -1,6 +1,7 @@
 """Configurations and edges of a graph as text: in blocks, as columns of many lines."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 # Blocks hold fewer lines the more numbers stand in a line.
 _BLOCKS = (2**12, 2**16)
 _NUMBERS_IN_BLOCK = 2**21
-_SUPERSCRIPT = str.maketrans("0123456789-()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽⁾")
+_SUPERSCRIPT = str.maketrans("0123456789-()inago", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽⁾ⁱⁿᵃᵍᵒ", " ")
 
 
 # ---- columns and tables ----
@@ -133,7 +134,7 @@ def configuration_texts(
     links that exist, ` p→q`. `written` escapes a name."""
     found = tables(graph, some)
     counts, labels = _counts(found).values, _labels(found)
-    remarks = [table.values for table in found.values() if table.words]
+    remarks = [table for table in found.values() if table.words]
     columns: list[Column] = [b"<"]
     for i in range(counts.shape[1]):
         present = None
@@ -144,7 +145,11 @@ def configuration_texts(
         elif i:
             columns.append(b",")
         columns.append(numbers(counts[:, i], present))
-        columns += [one_of(x[:, i], superscript) for x in remarks if x[:, i].any()]
+        columns += [
+            one_of(x.values[:, i], partial(superscript, mark=x.mark))
+            for x in remarks
+            if x.values[:, i].any()
+        ]
     columns.append(b">")
     if graph.schema.links is not None:
         names = column_names(graph)
@@ -154,9 +159,9 @@ def configuration_texts(
     return columns
 
 
-def superscript(number: int) -> str:
+def superscript(number: int, mark: str) -> str:
     """How a number stands at the count of a column."""
-    return f"({number})".translate(_SUPERSCRIPT) if number else ""
+    return mark.format(number).translate(_SUPERSCRIPT) if number else ""
 
 
 def edge_texts(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .losses import Losses as Losses, WriteError as WriteError, WriteWarning as WriteWarning
     from .native import native_schema as native_schema
     from .numerical import read_numerical as read_numerical
+    from .print_numerical import write_numerical as write_numerical
     from .read import (
         model_text as model_text,
         read as read,
@@ -39,6 +40,7 @@ lazily(
         ".losses": "Losses WriteError WriteWarning",
         ".native": "native_schema",
         ".numerical": "read_numerical",
+        ".print_numerical": "write_numerical",
         ".read": "model_text read read_net write write_net",
         ".source": "Report Source decoded load",
         ".write_graph": "write_graph",

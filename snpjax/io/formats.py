@@ -485,6 +485,12 @@ def is_of_net(path: str | os.PathLike[str], source: Source | None = None) -> boo
     return any(format.recognises is not None and format.recognises(source) for format in nets)
 
 
+def kind_to_open(path: str, source: Source) -> Holds:
+    """Which of a system and a net a file is to be opened as; a system if nothing shows a net."""
+    told = Told("net") if is_of_net(path, source) else _told(path, source)
+    return "net" if told is not None and told.kind == "net" else "system"
+
+
 def read_are(holds: Holds) -> str:
     """What can be read, in a message."""
     titles: dict[str, list[str]] = {}

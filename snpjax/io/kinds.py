@@ -20,7 +20,7 @@ _TITLES: dict[Kind, str] = {
     "system": "a file of a spiking system",
     "net": "a file of a net",
     "graph": "a configuration graph",
-    "numerical": "a numerical SN P system",
+    "numerical": "a numerical SN P system, whose values are real numbers",
     "proliferation": "a proliferation model",
     "cell types": "a table of cell types",
     "histogram": "a histogram",

@@ -38,14 +38,15 @@ _Type: TypeAlias = Literal["reg", "in", "out"]
 
 _NODE = ("id", "data")
 _DATA = ("label", "type", "var_", "prf", "train", "x", "y")
-_NUMBER = re.compile(r"-?\d{1,300}(?:\.\d{1,300}|/0{0,300}[1-9]\d{0,300})?", re.ASCII)
+#: A number as a text.
+NUMBER = re.compile(r"-?\d{1,300}(?:\.\d{1,300}|/0{0,300}[1-9]\d{0,300})?", re.ASCII)
 
 
 def read_numerical(path: str | os.PathLike[str]) -> NumericalSystem:
     """Read a numerical SN P system from a file of Numerical WebSnapse.
 
-    Neurons, inputs and outputs are called by their labels; where several have one label, that and
-    the id.
+    Neurons, inputs and outputs are called by their labels; where several neurons, inputs or outputs
+    have one label, by that and the id.
 
     **Raises:** `ReadError` with every error of the file, each `path:line:column: problem (fix)`.
     """
@@ -126,12 +127,13 @@ class _Reader:
         return own
 
     def _name(self, data: list[tuple[Entries, Entries]]) -> None:
-        """Nodes are called by their labels, and by their ids, too, where others have the label."""
-        times = Counter(own.values["label"] for _, own in data)
+        """Nodes are called by their labels, and by their ids, too, where others of their type have
+        the label."""
+        times = Counter((own.values["type"], own.values["label"]) for _, own in data)
         for node, own in data:
-            label, number = own.values["label"], f"{node.values['id']}"
-            name = f"{label}" if times[label] == 1 else f"{label} ({number})"
-            if name in times and times[label] > 1:
+            kind, label, number = own.values["type"], own.values["label"], f"{node.values['id']}"
+            name = f"{label}" if times[kind, label] == 1 else f"{label} ({number})"
+            if (kind, name) in times and times[kind, label] > 1:
                 message = f"several nodes are called {label!r}, another one {name!r} (rename one)"
                 self.findings.error(own.at("label"), message)
             self.names[number] = name
@@ -210,7 +212,7 @@ class _Reader:
         return None
 
     def _number(self, value: object, place: JsonPath, what: str) -> Number | None:
-        if isinstance(value, str) and _NUMBER.fullmatch(value):
+        if isinstance(value, str) and NUMBER.fullmatch(value):
             value = Fraction(value)
         if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
             try:

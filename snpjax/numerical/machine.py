@@ -19,7 +19,7 @@ class NumericalState(NamedTuple):
     - `step`: steps made.
     - `values`: of each neuron's variables, in their order, 0 where it has fewer.
     - `is_refused`: a given choice was not applicable.
-    - `is_infinite`: a number of the next step is too large for float64.
+    - `is_infinite`: a value, a variable or an output of the next step is too large for float64.
     """
 
     step: Int[Array, "*paths"]
@@ -84,9 +84,10 @@ class NumericalMachine(AbstractMachine):
         kept = jnp.where(is_used & of_chosen(self.reads), 0, state.values)
         values = jnp.where(expanded(self.is_variable, rank), kept + received[None], 0)
 
-        is_finite = jnp.all(jnp.isfinite(values), axis=(0, 1)) & jnp.all(
-            jnp.isfinite(output), axis=0
-        )
+        is_finite = jnp.all(jnp.isfinite(values), axis=(0, 1))
+        # An infinite value that nothing receives spreads in some layouts only: 0 times it is NaN.
+        is_finite &= jnp.all(jnp.isfinite(produced), axis=0)
+        is_finite &= jnp.all(jnp.isfinite(output), axis=0)
         is_infinite = is_live & ~is_refused & ~is_finite
         made = is_live & ~is_refused & is_finite
         new = NumericalState(

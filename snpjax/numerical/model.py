@@ -68,7 +68,7 @@ class NumericalInput:
 
 
 class InvalidNumericalSystem(ValueError):
-    """A system that cannot be; `problems` are all that is wrong with it."""
+    """An invalid system; `problems` lists every error."""
 
     def __init__(self, problems: Sequence[str]):
         super().__init__("\n".join(problems))
@@ -147,9 +147,11 @@ class NumericalSystem:
         from .machine import NumericalState
 
         if inputs is not None:
-            raise ValueError("A numerical system takes no `inputs`. Build it with other ones.")
+            raise ValueError(
+                "A numerical system takes no `inputs`. Build it with different inputs."
+            )
         if not isinstance(initial, NumericalState):
-            raise ValueError("`initial` is no state of the system. Give `solution.state`.")
+            raise ValueError("`initial` is not a state of this system. Pass `solution.state`.")
         return machine, initial
 
     def solution(self, trajectory: "Trajectory") -> "NumericalSolution":
@@ -163,6 +165,14 @@ class NumericalSystem:
         from .solution import NumericalSolutionBatch
 
         return NumericalSolutionBatch(trajectory, self)
+
+    @property
+    def why_unexplorable(self) -> str:
+        """Said by `snpjax.explore` and `snpjax.check`, which refuse the system."""
+        return (
+            "Its values are real numbers, and only configurations of whole numbers are searched. "
+            "Run it: `snpjax.run`."
+        )
 
     def __repr__(self) -> str:
         variables = sum(len(neuron.variables) for neuron in self.neurons)
@@ -201,25 +211,25 @@ def _problems(system: NumericalSystem) -> Iterator[str]:
     for name, given in system.inputs.items():
         for step, value in enumerate(given.values, start=1):
             if not _is_finite(value):
-                yield f"input {name!r}, step {step}: {value!r} is no finite number (give one)"
+                yield f"input {name!r}, step {step}: {value!r} is not a finite number (give one)"
 
 
 def _neuron_problems(neuron: NumericalNeuron) -> Iterator[str]:
     where = f"neuron {neuron.name!r}"
     for name, value in neuron.variables.items():
         if not _is_finite(value):
-            yield f"{where}: variable {name!r} is {value!r}, no finite number (give one)"
+            yield f"{where}: variable {name!r} is {value!r}, not a finite number (give one)"
     for number, production in enumerate(neuron.productions):
         at = f"{where}, production function {production_name(production, number)}"
         if production.threshold is not None and not _is_finite(production.threshold):
-            yield f"{at}: the threshold is {production.threshold!r}, no finite number (give one)"
+            yield f"{at}: the threshold is {production.threshold!r}, not a finite number (give one)"
         for name, factor in production.coefficients.items():
             if name not in neuron.variables:
                 near = nearest(name, neuron.variables, "variables")
                 yield f"{at}: the neuron has no variable {name!r} ({near})"
             if not _is_finite(factor):
                 what = f"the coefficient of {name!r} is {factor!r}"
-                yield f"{at}: {what}, no finite number (give one)"
+                yield f"{at}: {what}, not a finite number (give one)"
 
 
 def production_name(production: Production, number: int) -> str:

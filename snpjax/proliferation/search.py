@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from .law import Fixed, Gamma, Normal
 from .model import CellType, ProliferationModel
@@ -42,6 +42,11 @@ class ParameterVector:
         """Shares, first and second parameters."""
         n, m = self.num_types - 1, len(self.of_type)
         return x[:n], x[n : n + m], x[n + m :]
+
+    def types_of(self, which: Bool[np.ndarray, " numbers"]) -> list[int]:
+        """The types both of whose parameters are among those numbers."""
+        _, first, second = self.split(which)
+        return [kind for kind, *both in zip(self.of_type, first, second, strict=True) if all(both)]
 
     def parameters(self, x: Float[Array, " numbers"], fixed: Parameters) -> Parameters:
         """The parameters of a vector; those that are not searched are those of `fixed`."""

@@ -20,36 +20,49 @@ class Uncertainty:
     """Standard errors of the fitted numbers, from the Fisher information of the measured cells.
 
     Numbers on a bound are taken as known: their errors are 0, and those of the others too small if
-    the truth lies beyond.
+    the truth lies beyond. Numbers about which the data say nothing, such as the mean of a type
+    without cells, have infinite errors, and count as known for the others.
 
-    - `names`, `values`: of all numbers that were searched.
+    - `names`, `values`: of all numbers that were searched, and `lower` and `upper`, their bounds.
     - `standard_errors`, `covariance`: with the exact covariance of the bins: the measured cells are
       a sample of a population whose divisions were random, too.
     - `multinomial_errors`: as if only the drawing of the cells were random.
-    - `proportions`, `proportion_errors`: of the types.
+    - `types`: their names, with `proportions` and `proportion_errors`.
+    - `undetermined_types`: those about whose divisions the data say nothing.
     """
 
     names: tuple[str, ...]
     values: Float[np.ndarray, " numbers"]
+    lower: Float[np.ndarray, " numbers"]
+    upper: Float[np.ndarray, " numbers"]
     standard_errors: Float[np.ndarray, " numbers"]
     covariance: Float[np.ndarray, "numbers numbers"]
     multinomial_errors: Float[np.ndarray, " numbers"]
+    types: tuple[str, ...]
     proportions: Float[np.ndarray, " types"]
     proportion_errors: Float[np.ndarray, " types"]
+    undetermined_types: tuple[str, ...]
 
     @property
     def correlations(self) -> Float[np.ndarray, "numbers numbers"]:
-        """Of the numbers; 0 with those on a bound."""
-        scale = np.where(self.standard_errors > 0, self.standard_errors, 1.0)
+        """Of the numbers; 0 with those on a bound, or about which the data say nothing."""
+        own = np.sqrt(np.diag(self.covariance))
+        scale = np.where(own > 0, own, 1.0)
         return self.covariance / np.outer(scale, scale)
 
     def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
-        """Confidence intervals by name, from the normal law."""
-        width = float(ndtri((1 + level) / 2)) * self.standard_errors
-        return {
-            name: (float(value - w), float(value + w))
-            for name, value, w in zip(self.names, self.values, width, strict=True)
-        }
+        """Confidence intervals from the normal law, by the names of numbers (`fast mean`) and, of
+        proportions, of types (`fast proportion`). They end at the bounds of the search, between
+        which a number of which the data say nothing may have any value."""
+        factor = float(ndtri((1 + level) / 2))
+        low = np.maximum(self.values - factor * self.standard_errors, self.lower)
+        high = np.minimum(self.values + factor * self.standard_errors, self.upper)
+        found = dict(zip(self.names, zip(low.tolist(), high.tolist(), strict=True), strict=True))
+        width = factor * self.proportion_errors
+        low, high = np.maximum(self.proportions - width, 0), np.minimum(self.proportions + width, 1)
+        for name, *interval in zip(self.types, low.tolist(), high.tolist(), strict=True):
+            found[f"{name} proportion"] = (interval[0], interval[1])
+        return found
 
 
 @dataclass(frozen=True)
@@ -109,15 +122,19 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
     For a likelihood or a Hellinger distance, whose minima have the same errors for many cells.
     """
     fit, search = _multinomial(calibration.fit), calibration.search
-    free = np.array([name not in calibration.active for name in search.names])
+    is_active = np.array([name in calibration.active for name in search.names])
     z = calibration.point
     with jax.enable_x64(True):
         found = jax.tree.map(np.asarray, _with_slopes(fit, jnp.asarray(z)))
     (p, proportions), (slopes, proportion_slopes) = found
     total = calibration.observed.sum()
     seen = p > 1e-12
-    slopes, p = slopes[seen][:, free], p[seen]
+    slopes, p = slopes[seen], p[seen]
     information = total * (slopes.T / p) @ slopes
+    # Alone, it would have a standard error above the distance of its bounds.
+    is_undetermined = np.diag(information) < 1
+    free = ~is_active & ~is_undetermined
+    slopes, information = slopes[:, free], information[np.ix_(free, free)]
     inverse = np.linalg.pinv(information, hermitian=True)
     mean, covariance = expected(calibration.model).binned(
         calibration.bins, rule=BinRule.CALIBRATION
@@ -134,14 +151,20 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
     plain[free] = np.sqrt(np.maximum(np.diag(inverse), 0)) * scale
     of_shares = proportion_slopes[:, free]
     values = np.array([calibration.values[name] for name in search.names])
+    types = calibration.model.names
+    undetermined = [types[i] for i in search.numbers.types_of(is_undetermined)]
     return Uncertainty(
-        search.names,
-        values,
-        np.sqrt(np.maximum(np.diag(full), 0)),
-        full,
-        plain,
-        proportions,
-        np.sqrt(np.maximum(np.diag(of_shares @ exact @ of_shares.T), 0)),
+        names=search.names,
+        values=values,
+        lower=search.lower,
+        upper=search.upper,
+        standard_errors=np.where(is_undetermined, np.inf, np.sqrt(np.maximum(np.diag(full), 0))),
+        covariance=full,
+        multinomial_errors=np.where(is_undetermined, np.inf, plain),
+        types=types,
+        proportions=proportions,
+        proportion_errors=np.sqrt(np.maximum(np.diag(of_shares @ exact @ of_shares.T), 0)),
+        undetermined_types=tuple(undetermined),
     )
 
 

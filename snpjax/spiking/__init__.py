@@ -60,7 +60,6 @@ from .step.step import (
 from .view.configurations import Configurations as Configurations, Transitions as Transitions
 from .view.snapshot import Network as Network
 from .view.solution import (
-    NO_NUMBER as NO_NUMBER,
     Solution as Solution,
     SolutionBatch as SolutionBatch,
 )

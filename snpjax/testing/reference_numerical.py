@@ -4,6 +4,7 @@ Written from the specification, to compare other implementations with; imports n
 `number=Fraction`, the default, its arithmetic is exact.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,17 +17,21 @@ from ..numerical.model import NumericalSystem
 #: The value of each variable, by neuron and name.
 Configuration = dict[str, dict[str, Any]]
 
+_LARGEST = Fraction(sys.float_info.max)
+
 
 @dataclass
 class NumericalRun:
     """`configurations[t]` is the configuration before step t + 1, the last one that at the end;
     `outputs[t]` what was sent to each output in that step, `productions[t]` the number of the
-    function of each neuron, or `None`."""
+    function of each neuron, or `None`. `overflowed` says that a number of the next step exceeds
+    those of float64."""
 
     configurations: list[Configuration] = field(default_factory=list)
     outputs: list[dict[str, Any]] = field(default_factory=list)
     productions: list[list[int | None]] = field(default_factory=list)
     halted: bool = False
+    overflowed: bool = False
 
 
 def initial(system: NumericalSystem, number: Callable[[Any], Any] = Fraction) -> Configuration:
@@ -63,7 +68,11 @@ def successor(
     chosen: Sequence[int | None],
     number: Callable[[Any], Any] = Fraction,
 ) -> tuple[Configuration, dict[str, Any]]:
-    """The next configuration after `step` steps, and what is sent to each output."""
+    """The next configuration after `step` steps, and what is sent to each output.
+
+    **Raises:** `OverflowError` if the value of a production function, a variable or an output is
+    not a number of float64.
+    """
     sent: dict[str, Any] = dict.fromkeys(now, number(0))
     then = {neuron: dict(variables) for neuron, variables in now.items()}
     for neuron, which in zip(system.neurons, chosen, strict=True):
@@ -83,6 +92,9 @@ def successor(
         name: sum((sent[source] for source in sources), number(0))
         for name, sources in system.senders.items()
     }
+    variables = [value for own in then.values() for value in own.values()]
+    if not all(abs(x) <= _LARGEST for x in (*sent.values(), *variables, *outputs.values())):
+        raise OverflowError("A number exceeds the largest one of float64.")
     return then, outputs
 
 
@@ -103,7 +115,11 @@ def run(
         chosen = [
             choose(step, i, can) if can else None for i, can in enumerate(applicable(system, now))
         ]
-        then, outputs = successor(system, now, step, chosen, number)
+        try:
+            then, outputs = successor(system, now, step, chosen, number)
+        except OverflowError:
+            made.overflowed = True
+            return made
         made.configurations.append(then)
         made.outputs.append(outputs)
         made.productions.append(chosen)

@@ -8,7 +8,7 @@ from jaxtyping import Int
 from .._text.quoting import printable
 from ..drawing.scene import BLUE, ORANGE
 from ..sleptsov.view.solution import NetSolutionBatch
-from ..spiking.view.solution import NO_NUMBER, SolutionBatch
+from ..spiking.view.solution import SolutionBatch
 from .axes import COLUMN, drawing, new_figure, whole_numbers
 
 
@@ -39,9 +39,8 @@ def numbers(
     found = solution.intervals(output)
     if found.ndim != 1:
         raise ValueError("The output is a population. Name one neuron of it as the output.")
-    has_one = found != NO_NUMBER
     with drawing(ax, COLUMN) as axes:
-        _bars(axes, found[has_one], int(np.sum(~has_one)), "no number")
+        _bars(axes, found.compressed(), int(np.ma.count_masked(found)), "no number")
         axes.set_xlabel("number computed")
         return axes
 
@@ -96,20 +95,18 @@ def _bars(ax: "Axes", values: Int[np.ndarray, " some"], num_others: int, others:
     if len(values):
         ax.bar(starts + (width - 1) / 2, counts / total, width=0.85 * width, color=BLUE)
         whole_numbers(ax.xaxis)
+        # No number beyond those that there are.
+        ticks = [x for x in ax.get_xticks() if low <= x <= high]
+        ax.set_xticks(ticks or [low])
     ax.set(ylabel=f"share of {total:,} paths", ylim=(0, None))
     if width > 1:
         ax.set_title(f"a bar: {width} neighbouring numbers", loc="right", fontsize="small")
     if not num_others:
         return
     span = max(high - low + 1, 4)
-    place = high + max(0.12 * span, 1.5 * width)
-    ax.bar(
-        [place],
-        [num_others / total],
-        width=max(0.04 * span, 0.85 * width),
-        color="white",
-        edgecolor=ORANGE,
-        hatch="///",
-        label=others.replace("\n", " "),
-    )
-    ax.legend(frameon=False, loc="best")
+    place = high + max(0.15 * span, 1.5 * width)
+    width = max(0.04 * span, 0.85 * width)
+    bar = {"color": "white", "edgecolor": ORANGE, "hatch": "///"}
+    ax.bar([place], [num_others / total], width=width, **bar)
+    numbers = [*ax.get_xticks()] if len(values) else []
+    ax.set_xticks([*numbers, place], [*(f"{x:.0f}" for x in numbers), others])

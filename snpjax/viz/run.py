@@ -53,7 +53,7 @@ def raster(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
             image[shown > 0] = 0.1
             image[outputs > 0] = [int(VERMILLION[i : i + 2], 16) / 255 for i in (1, 3, 5)]
             axes.imshow(image, aspect="auto", interpolation="nearest", extent=_extent(blocks, 1, 1))
-        axes.set(xlim=(0.5, table.shape[1] + 0.5), xlabel="step")
+        axes.set(xlim=(-0.5, table.shape[1] + 0.5), xlabel="step")  # as that of the heat map
         _name_rows(axes, solution, len(table))
         _say_blocks(axes, blocks, "a mark: some spike of", "")
         return axes

@@ -22,9 +22,10 @@ from snpjax.check.temporal.ctl_fragment import universal
 from snpjax.check.temporal.kripke import Structure
 from snpjax.check.temporal.labels import Labelling
 from snpjax.check.temporal.paths import Checker
-from snpjax.testing import reference, reference_graph, systems
+from snpjax.testing import reference, reference_graph, systems, variant_systems
 from tests.cli.test_cli import invoke
 from tests.explore.test_explore import CHUNKS, MAX_CONFIGURATIONS
+from tests.spiking.test_timed_variants import padded
 from tests.support.helpers import REPOSITORY, case_system, load_cases, many, with_ballast
 from tests.support.lassos import Lasso, is_true
 
@@ -56,7 +57,8 @@ def conditions(draw, system):
     neuron = draw(st.sampled_from(system.neurons))
     name, number = f'"{neuron.name}"', draw(st.integers(0, 3))
     relation = draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">="]))
-    kinds = [name, f"emits({name})", f"timer({name})", "total", "halted", "open", "mixed"]
+    functions = [f"{function}({name})" for function in ("emits", "timer", "in_flight")]
+    kinds = [name, *functions, "total", "halted", "open", "mixed"]
     kind = draw(st.sampled_from([*kinds, "fires"] if neuron.rules else kinds))
     match kind:
         case "halted":
@@ -93,6 +95,10 @@ def value_of(variable, system, configuration, emissions, choice):
             return configuration.spikes[neuron]
         case Observed.TIMER:
             return configuration.timers[neuron]
+        case Observed.IN_FLIGHT:
+            timing = configuration.timing
+            flights = () if timing is None else timing.in_flight
+            return sum(spikes for _, target, spikes in flights if target == neuron)
         case Observed.EMITS:
             return 0 if emissions is None else emissions[neuron]
     return int(choice is not None and choice[neuron] == variable.rule)
@@ -173,6 +179,8 @@ def assert_witness(verdict):
                     return int(run.configurations[at, neuron])
                 case Observed.TIMER:
                     return int(run.timer_history[at, neuron])
+                case Observed.IN_FLIGHT:
+                    return int(run.in_flight(at)[:, neuron].sum())
                 case Observed.EMITS:
                     return int(run.emissions[position - 1, neuron]) if came else 0
             return int(came and run.rules[position - 1, neuron] == variable.rule)
@@ -193,7 +201,6 @@ def reference_is_halting(graph, number):
 
 
 def check_against_reference(system, data):
-    system = with_ballast(system)
     expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)
     graph = explored(system)
     for _ in range(3):
@@ -213,14 +220,23 @@ SMALL = systems(max_neurons=4)
 @settings(max_examples=25)
 @given(SMALL, st.data())
 def test_verdicts_are_those_of_the_reference(system, data):
-    check_against_reference(system, data)
+    check_against_reference(with_ballast(system), data)
+
+
+@settings(max_examples=15)
+@given(
+    variant_systems("synapse-delays", max_neurons=4) | variant_systems("dendritic-delays"),
+    st.data(),
+)
+def test_verdicts_on_spikes_in_flight_are_those_of_the_reference(system, data):
+    check_against_reference(padded(system), data)
 
 
 @pytest.mark.slow
 @settings(max_examples=many(2_000), suppress_health_check=[HealthCheck.too_slow])
 @given(systems(max_neurons=5), st.data())
 def test_many_verdicts(system, data):
-    check_against_reference(system, data)
+    check_against_reference(with_ballast(system), data)
 
 
 @pytest.mark.slow

@@ -1,5 +1,8 @@
 """The query language: what is read, and what is said of what is not."""
 
+import re
+from importlib import resources
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -15,6 +18,7 @@ from snpjax.check.query.formula import (
     Temporal,
     Variable,
 )
+from snpjax.check.query.messages import KEYWORDS
 from snpjax.check.query.parse import MAX_DEPTH, MAX_LENGTH, parse_query
 from snpjax.check.temporal.ctl_fragment import universal
 
@@ -68,6 +72,7 @@ def test_comparisons_are_linear(text, terms, relation, constant):
     [
         ("open(p)", Variable(Observed.TIMER, "p"), "=", 0),
         ("timer(p) > 1", Variable(Observed.TIMER, "p"), ">=", 2),
+        ("in_flight(p) > 1", Variable(Observed.IN_FLIGHT, "p"), ">=", 2),
         ("fires(p, 2)", Variable(Observed.FIRES, "p", 2), ">=", 1),
         ("emits(p)", Variable(Observed.EMITS, "p"), ">=", 1),
         ("(emits(p)) = 2", Variable(Observed.EMITS, "p"), "=", 2),
@@ -108,6 +113,7 @@ def test_quantifiers():
         ("1000000000 * p + 1000000000 * q = 1", "1:1", "too large"),
         ("in{7} > 2", "1:3", 'quote the names of neurons that are no plain words: "in{7}"'),
         ("always 'in", "1:8", "the quote is not closed"),
+        ("in_flight > 3", "1:11", 'a neuron of this name is quoted: "in_flight"'),
         ("open > 3", "1:6", 'a neuron of this name is quoted: "open"'),
         ("p = 1 and weak > 3", "1:11", 'a neuron of this name is quoted: "weak"'),
         ("infinitely p = 1", "1:12", "expected 'often'"),
@@ -130,6 +136,35 @@ def test_syntax_errors_have_a_place(text, place, words):
         assert str(error).startswith(f"query:{place}: ") and f"{error.line}:{error.column}" == place
         line, mark = str(error).split("\n")[1:]
         assert mark.index("^") == error.column + 1 and len(line) >= error.column
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("alway p <= 3", "always"),
+        ("eventualy p = 1", "eventually"),
+        ("p = 3 untill q = 4", "until"),
+        ("p = 3 adn q = 4", "and"),
+        ("always emit(p) < 3", "emits"),
+        ("eventually halt", "halted"),
+        ("p = 3 and eventually alwasy", "always"),
+    ],
+)
+def test_misspelt_words(text, word):
+    with pytest.raises(snp.QueryError, match=rf"\(did you mean '{word}'\?\)"):
+        parse_query(text)
+
+
+def test_words_of_the_language_are_those_of_its_grammar():
+    grammar = resources.files("snpjax.check").joinpath("grammar.lark").read_text()
+    assert {*KEYWORDS} == {*re.findall(r'^[A-Z_]+: "([a-z_]+)"$', grammar, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("text", ["p 3", "always p", "p = 3 q = 4", "zebra zebra"])
+def test_words_like_no_other(text):
+    with pytest.raises(snp.QueryError) as caught:
+        parse_query(text)
+    assert "did you mean" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,20 @@ def test_csv_of_a_run(pair):
     assert [row["out:q"] for row in rows] == ["", "1", "0", "1", "0"]
 
 
+def test_spikes_under_way_are_shown(tmp_path):
+    neurons = [snp.Neuron("s", 1, ["a -> a"]), snp.Neuron("t")]
+    variant = snp.SynapseDelays({("s", "t"): 2})
+    file = tmp_path / "delays.snp.json"
+    snp.write(snp.SpikingSystem(neurons, [("s", "t", 2)], variant=variant), file)
+    shown = succeed("run", file)
+    assert "0 (2 in 2)" in shown and "0 (2 in 1)" in shown
+    assert "2 (1 in 3): 2 spikes, and 1 under way" in shown and "closed" not in shown
+    flights = [[[0, 0], own] for own in ([0, 0], [0, 2], [2, 0], [0, 0])]
+    assert json.loads(succeed("run", file, "--json"))["in_flight"] == flights
+    rows = list(csv.DictReader(io.StringIO(succeed("run", file, "--csv"))))
+    assert [row["due_in_1:t"] + row["due_in_2:t"] for row in rows] == ["00", "02", "20", "00"]
+
+
 def test_history_that_is_not_kept(native, monkeypatch):
     file = native(RING)
     final = snp.run(snp.read(file), max_steps=9).spikes.tolist()
@@ -289,7 +303,7 @@ def test_batch(native):
     assert f"50 paths: {halted} halted, {50 - halted} not halted after at most 12 steps" in text
     least, median, most = (f(solution.steps) for f in (np.min, np.median, np.max))
     assert f"steps: min {least}, median {median:g}, max {most}" in text
-    for number in set(numbers.tolist()) - {snp.NO_NUMBER}:
+    for number in set(numbers.compressed().tolist()):
         count = int(np.sum(numbers == number))
         assert re.search(rf"^ *{number} +{count}  [█#]+$", text, re.MULTILINE)
 
@@ -298,7 +312,7 @@ def test_batch(native):
     assert [path["halted"] for path in data["paths"]] == solution.halted.tolist()
     assert [path["steps"] for path in data["paths"]] == solution.steps.tolist()
     assert [path["spikes"] for path in data["paths"]] == solution.spikes.T.tolist()
-    expected = [None if n == snp.NO_NUMBER else n for n in numbers.tolist()]
+    expected = numbers.tolist()
     assert [path["numbers"]["3"] for path in data["paths"]] == expected
     assert [path["counts"]["3"] for path in data["paths"]] == solution.counts().tolist()
 
@@ -359,13 +373,96 @@ def test_info(native):
         r"delays +all 3 in 1 rule",
         r"weights +1 to 4",
         r"in-degree +min 0, mean 1.00, max 2",
-        r"layout auto +ell \(a small graph\)",
+        r"neurons +3",
         r"inputs +x \(horizon 4\)",
+        r"initial spikes +x 2",
+        r"spike bounds +not known of 3; `snpjax explore` finds them",
+        r"deterministic +perhaps not: two rules can apply at once in y",
         r" +a\{2\}  in 3 rules",
         r"level +extended only; strict refuses:",
         r"  synapse \(x, y\) has weight 4 .*",
     ):
         assert re.search(f"^{line}$", text, re.MULTILINE), line
+
+    assert "layout" not in text and text.splitlines()[1].split() == ["neurons", "3"]
+    text = succeed("info", file, "--layouts")
+    assert re.search(r"^layout auto +ell \(a small graph\)$", text, re.MULTILINE)
+    assert re.search(r"^layout csr +\d+ bytes$", text, re.MULTILINE)
+
+
+def lines_of(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def test_info_bounds(native):
+    """Of neurons without synapses to them, and of conserved sums."""
+    ring = {
+        "neurons": [
+            {"id": "x", "spikes": 2, "rules": ["a -> a"]},
+            {"id": "y", "spikes": 1, "rules": ["a -> a"]},
+            {"id": "z", "spikes": 5, "rules": ["a^5/a^2 -> lambda"]},
+        ],
+        "synapses": [["x", "y"], ["y", "x"]],
+    }
+    file = native(ring)
+    found = json.loads(succeed("info", file, "--json"))
+    assert found["bounds"] == {"x": 3, "y": 3, "z": 5}
+    assert found["initial_spikes"] == {"x": 2, "y": 1, "z": 5}
+    assert found["deterministic"] is True and found["choosing"] == []
+    graph = snp.explore(snp.read(file))
+    assert all(graph.bounds()[name][1] <= most for name, most in found["bounds"].items())
+    lines = lines_of(succeed("info", file))
+    assert "spike bounds x <= 3, y <= 3, z <= 5" in lines
+    assert "deterministic yes: no two rules of a neuron apply at once" in lines
+
+
+VARIANTS = [
+    (
+        snp.SynapseDelays({("x", "y"): 3, ("y", "x"): 1}),
+        ["variant synapse-delays", "x to y: 3 steps", "y to x: 1 step"],
+    ),
+    (snp.DendriticDelays({"y": 2}), ["variant dendritic-delays", "y: 2 steps"]),
+    (
+        snp.ScheduledSynapses([("x", "y", 2, 5), ("y", "x", 0, None, "x")]),
+        [
+            "variant scheduled-synapses",
+            "x to y: steps 2 to 4",
+            "y to x: from step 0 after x emits",
+        ],
+    ),
+    (
+        snp.Channels([("1", [("x", "y")]), ("2", [("y", "x")])]),
+        ["variant channels", "1: x to y", "2: y to x"],
+    ),
+    (
+        snp.Astrocytes([snp.Astrocyte([("x", "y"), ("y", "x")], 4)]),
+        ["variant astrocytes", "x to y, y to x: threshold 4"],
+    ),
+    (
+        snp.SynapseRules({("x", "y"): ["a -> a"], ("y", None): ["a -> a"]}),
+        ["variant synapse-rules", "x to y: a -> a", "y to the environment: a -> a"],
+    ),
+    (snp.Exhaustive(), ["variant exhaustive"]),
+    (snp.AntiSpikes(), ["variant anti-spikes"]),
+]
+
+
+@pytest.mark.parametrize("variant, lines", VARIANTS, ids=lambda x: type(x).__name__)
+def test_info_of_variants(tmp_path, variant, lines):
+    rules = {"x": ["a -> a"], "y": ["a -> a"]}
+    if isinstance(variant, snp.Channels):
+        rules = {"x": ["a -> a(1)"], "y": ["a -> a(2)"]}
+    if isinstance(variant, snp.SynapseRules):
+        rules = {"x": [], "y": []}
+    neurons = [snp.Neuron(name, 1, own) for name, own in rules.items()]
+    synapses = [] if isinstance(variant, snp.SynapseRules) else [("x", "y"), ("y", "x")]
+    file = tmp_path / "model.snp.json"
+    snp.write(snp.SpikingSystem(neurons, synapses, variant=variant), file)
+    shown = lines_of(succeed("info", file))
+    first = shown.index(lines[0])
+    assert shown[first : first + len(lines)] == lines
+    described = json.loads(succeed("info", file, "--json"))["variant"]
+    assert described == {"kind": lines[0].split()[1], "entries": lines[1:]}
 
 
 def test_info_of_other_systems(native, pair):

@@ -169,7 +169,7 @@ def test_warnings_about_the_file_that_is_read(tmp_path):
         (["chain.in", "x.in", "--to", "esnp"], "there is no format 'esnp' that is written"),
         (["chain.in", "x.in", "--from", "dot"], "there is no format 'dot' that is read"),
         (["chain.in", "x.in", "--from", "CUSNP"], "there is no format 'CUSNP' that is read"),
-        (["chain.in", "none/x.in"], "none/x.in: No such file or directory (check the name"),
+        (["chain.in", "none/x.in"], "none/x.in: there is no folder none (create it first)"),
         (["chain.in", "folder.in"], "folder.in: Is a directory"),
         (["chain.in"], "Missing argument 'OUT'"),
         (["bad.in", "x.dot"], "bad.in:1:1: the number of neurons is 'bad'"),

@@ -171,7 +171,7 @@ def test_bad_usage(tmp_path, options, message):
 def test_a_file_that_cannot_be_written(naturals, tmp_path):
     result = invoke("explore", naturals, "-o", tmp_path / "missing" / "g.aut")
     assert result.exit_code == 2 and result.stdout == ""
-    assert f"missing{os.sep}g.aut: No such file or directory (check the name" in result.stderr
+    assert f"missing{os.sep}g.aut: there is no folder" in result.stderr
 
 
 def test_a_folder_is_refused_before_the_search(naturals, tmp_path, monkeypatch):

@@ -68,6 +68,7 @@ def test_populations_are_described_as_their_neurons(name):
     same = ["neurons", "rules", "delays", "synapses", "weights", "in_degree", "out_degree", "level"]
     assert {key: told[key] for key in same} == {key: expected[key] for key in same}
     assert set(told) == set(expected)
+    assert sum(told["initial_spikes"].values()) == sum(expected["initial_spikes"].values())
     codes = [{reason["code"] for reason in d["reasons"]} for d in (told, expected)]
     assert codes[0] == codes[1]
     assert SYSTEMS[name].num_rules == expected["rules"]["all"]

@@ -36,3 +36,7 @@ def test_the_command_runs_it(tmp_path):
     assert refused.exit_code == 2 and "a numerical system" in refused.stderr
     other = CliRunner().invoke(app, ["info", f"{path}"])
     assert other.exit_code == 2 and "use: snpjax run" in other.stderr
+    for command in (["explore"], ["check"]):
+        query = ["always p = 0"] * (command == ["check"])
+        refused = CliRunner().invoke(app, [*command, f"{path}", *query])
+        assert refused.exit_code == 2 and "whose values are real numbers" in refused.stderr

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from snpjax.cli.app import app
+from tests.support.helpers import REPOSITORY
 
 
 # 7 + 5 in 5 places; t3 signals the end by taking the token of p5.
@@ -90,6 +91,21 @@ def test_a_run_stops_at_its_limit(add):
 def test_options_that_make_no_sense(add, options, part):
     result = invoke("run", add, *options)
     assert result.exit_code == 2 and part in result.stderr
+
+
+def test_unknown_places_list_near_ones(add):
+    result = invoke("run", add, "--start", "pp1=3")
+    assert result.exit_code == 2 and result.stdout == ""
+    message = " ".join(result.stderr.split())
+    assert "--start: The net has no place 'pp1' (did you mean 'p1'?)" in message
+
+
+def test_the_example_computes_something():
+    """9 div 2, and other numbers from the command line."""
+    file = REPOSITORY / "examples/half.lsn"
+    assert invoke("run", file).stdout.splitlines()[1:] == ["  marking:", "    p2 = 4", "    p3 = 1"]
+    found = json.loads(invoke("run", file, "--start", "p1=40", "--json").stdout)
+    assert found["tokens"] == {"p2": 20, "p3": 1}
 
 
 def test_info(add, tmp_path):

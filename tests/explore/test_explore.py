@@ -1,5 +1,6 @@
 """The explored graph is the graph of the reference, whatever the chunks; published graphs."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -10,7 +11,7 @@ import snpjax as snp
 from snpjax.explore import Stop, explore, searched
 from snpjax.explore.words_on_device import WordsOnDevice
 from snpjax.testing import reference_graph, systems
-from tests.support.helpers import case_system, load_cases, many, with_ballast
+from tests.support.helpers import REPOSITORY, case_system, load_cases, many, with_ballast
 from tests.support.known_graphs import many_sinks
 
 
@@ -246,3 +247,19 @@ def test_fields_that_grow_after_they_were_packed(monkeypatch, room_until):
     expected = reference_graph.explore(system, max_configurations=300)
     assert_same_graph(explore(system, max_configurations=300, chunks=CHUNKS), expected)
     assert len(packings) > 1, packings
+
+
+def test_attributes_and_methods_of_a_graph_follow_one_rule():
+    """What counts or tells something is an attribute, unless it takes an argument."""
+    members = inspect.getmembers(snp.Graph, inspect.isfunction)
+    told = [(name, one) for name, one in members if name.startswith(("num_", "is_"))]
+    assert told
+    for name, one in told:
+        required = [x for x in inspect.signature(one).parameters.values() if x.default is x.empty]
+        assert len(required) > 1, f"Graph.{name}() takes no argument"
+
+
+def test_what_is_generated_is_a_collection():
+    found = explore(snp.read(REPOSITORY / "examples/natural_numbers.pli")).intervals(9)
+    assert list(found) == [2, 3, 4, 5, 6, 7, 8, 9] and found.complete_up_to == 9
+    assert len(found) == 8 and 3 in found and 1 not in found

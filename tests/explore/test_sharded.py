@@ -7,17 +7,20 @@ import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from jax.experimental import multihost_utils
 
 import snpjax as snp
-from snpjax.explore import Stop, explore
+from snpjax.explore import Stop, explore, memory_limits, owned_memory, searched
 from snpjax.explore.owners import Sizes
+from snpjax.explore.searched import SearchedModel, SearchOptions
 from snpjax.testing import systems
-from tests.support.graphs import assert_same_graph
+from tests.support.graphs import assert_is_beginning, assert_same_graph
 from tests.support.helpers import many, with_ballast
 from tests.support.known_graphs import (
     countdown,
     dividing,
     doubling,
+    many_sinks,
     net,
     plastic,
     size_of_countdown,
@@ -105,6 +108,34 @@ def test_fields_are_packed_again_and_tightly():
     assert found.num_configurations == size_of_countdown(130) > 2**12
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_words_packed_again(fails, monkeypatch):
+    """Without memory for it, words are read with the packing in which they are stored."""
+    packed, original = [], owned_memory.program
+
+    def program(function, *args, **options):
+        made = original(function, *args, **options)
+
+        def repacked(*arrays):
+            packed.append(arrays)
+            if fails and len(packed) == 3:
+                raise MemoryError("no memory for words")
+            return made(*arrays)
+
+        return repacked if function is owned_memory.repacked else made
+
+    monkeypatch.setattr(owned_memory, "program", program)
+    monkeypatch.setattr(searched, "_TIGHT_FROM", 4)
+    monkeypatch.setattr(searched, "_TIGHT_AGAIN", 2)
+    found, expected = both(many_sinks(), 4, max_configurations=300)
+    assert len(packed) >= 3
+    if fails:
+        assert found.stop is Stop.OUT_OF_MEMORY and found.num_configurations > 1
+        assert_is_beginning(found, expected)
+    else:
+        assert_same_graph(found, expected)
+
+
 @pytest.mark.parametrize("devices", [2, 4])
 def test_what_is_read_off_is_the_same(devices):
     neurons = [
@@ -139,6 +170,23 @@ def on_first_device():
     shards = (shard for x in jax.live_arrays() for shard in x.addressable_shards)
     own = (shard.data for shard in shards if shard.device == first)
     return sum({x.unsafe_buffer_pointer(): x.nbytes for x in own}.values())
+
+
+def test_processes_choose_the_same_sizes(monkeypatch):
+    """Chunks fit the process that has the least memory: others would wait for it."""
+    mesh, chosen = mesh_of(2, "configurations"), []
+    for own, other in ((2**20, 2**9), (2**9, 2**20), (None, 2**9), (2**9, None)):
+        of_all = np.asarray([[-1 if x is None else x] for x in (own, other)], np.int32)
+        free = None if own is None else own * 2**20
+        with monkeypatch.context() as patched:
+            patched.setattr(jax, "process_count", lambda: 2)
+            patched.setattr(multihost_utils, "process_allgather", lambda x, all=of_all: all)
+            patched.setattr(memory_limits, "free_bytes", lambda mesh=None, free=free: free)
+            options = SearchOptions({}, 0, {})
+            model = SearchedModel(countdown(9), options, (8, 2**30), mesh=mesh)
+        chosen.append(model.sizes)
+    assert chosen[0] == chosen[1] != (8, 2**30)
+    assert chosen[2] == chosen[3] == (8, 2**30)
 
 
 @pytest.mark.slow

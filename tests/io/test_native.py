@@ -302,7 +302,7 @@ ASTROCYTES = ', "synapses": [["x", "y"]], "variant": {"kind": "astrocytes", "ast
         (
             CHANNELS % '{"channel": "1", "synapses": []},\n{"channel": "1", "synapses": []}',
             "5:1",
-            "stands there twice (write its synapses in one list); first at 4:1",
+            "is declared twice (write its synapses in one list); first at 4:1",
         ),
         (CHANNELS % '{"channel": "", "synapses": []}', "4:1", "the channel '' has no name"),
         (

@@ -198,9 +198,27 @@ def test_numbers_that_are_too_large_end_a_run(into):
     solution = snp.run(system, max_steps=5, throw=False)
     assert solution.result == snp.RESULTS.value_overflow and solution.steps == 1
     assert solution.final["a"]["x"] == 1e200
-    assert solution.failure is not None and solution.failure.startswith("step 2: A variable or an")
+    assert solution.failure is not None and solution.failure.startswith("step 2: A variable, an")
     batch = snp.run(system, max_steps=5, paths=2, throw=False)
     assert batch.failure is not None and "path 0 (2 of 2 paths failed)" in batch.failure
+
+
+@pytest.mark.parametrize("layout", [Dense, ELL])
+def test_a_value_that_nothing_receives_may_be_too_large(layout):
+    """It ends the run on every layout: the product of infinity and a synapse that is not there
+    would be no number in some of them only."""
+    system = NumericalSystem(
+        [
+            NumericalNeuron("a", {"x": 1e200}, [Production({"x": 1e200}, threshold=1)]),
+            NumericalNeuron("b", {"x": 1}, [Production({"x": 2}, threshold=1)]),
+        ],
+        [("b", "a")],
+    )
+    solution = snp.run(system, max_steps=5, layout=layout, throw=False)
+    assert solution.result == snp.RESULTS.value_overflow and solution.steps == 0
+    assert solution.failure is not None and "the value of a production function" in solution.failure
+    expected = reference.run(system, steps=5)
+    assert expected.overflowed and len(expected.configurations) == 1
 
 
 def test_a_run_has_derivatives():
@@ -272,15 +290,15 @@ def test_what_a_system_may_not_be():
     assert caught.value.problems == (
         "neuron 'a' is declared twice (give each neuron its own name)",
         "neuron 'a', production function 0: the neuron has no variable 'z' (the only one is 'x')",
-        "neuron 'a', production function 1: the threshold is inf, no finite number (give one)",
-        "neuron 'a', production function 1: the coefficient of 'x' is nan, no finite number (give "
-        "one)",
-        "neuron 'a': variable 'x' is True, no finite number (give one)",
+        "neuron 'a', production function 1: the threshold is inf, not a finite number (give one)",
+        "neuron 'a', production function 1: the coefficient of 'x' is nan, not a finite number "
+        "(give one)",
+        "neuron 'a': variable 'x' is True, not a finite number (give one)",
         "synapse 'a' to 'd': there is no neuron 'd' (the neurons are 'a', 'c')",
         "synapse 'a' to 'c' is given twice (give it once)",
         "output 'out' names a neuron twice (name it once)",
         "input 'in': there is no neuron 'e' (the neurons are 'a', 'c')",
-        "input 'in', step 2: '2' is no finite number (give one)",
+        "input 'in', step 2: '2' is not a finite number (give one)",
     )
     with pytest.raises(InvalidNumericalSystem, match="no neurons"):
         NumericalSystem([])
@@ -290,9 +308,15 @@ def test_arguments_that_make_no_sense():
     system = example_of_wu()
     with pytest.raises(ValueError, match="takes no `inputs`"):
         snp.run(system, inputs=np.zeros((2, 1)))
-    with pytest.raises(ValueError, match=r"Give `solution\.state`"):
+    with pytest.raises(ValueError, match=r"Pass `solution\.state`"):
         snp.run(system, initial={"n1": {"x": 1}})
     final = snp.run(system, max_steps=1, save=snp.SAVE_FINAL)
     for name in ("variables", "outputs", "productions"):
         with pytest.raises(snp.NotSaved):
             getattr(final, name)
+
+
+def test_why_its_configurations_are_not_searched():
+    for call in (snp.explore, lambda system: snp.check(system, "always n1 = 0")):
+        with pytest.raises(TypeError, match="Its values are real numbers, .* Run it: `snpjax.run`"):
+            call(example_of_wu())

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from snpjax import proliferation as pr
+from snpjax.io.proliferation import calibration_record
 from snpjax_formats import NotEnoughMemory
 from tests.proliferation.test_proliferation import AXIS, CASES
 from tests.support.helpers import many, needs_shared
@@ -75,6 +76,9 @@ def test_errors_cover_what_was_drawn():
     goodness = pr.goodness_of_fit(fit)
     assert goodness.p_value > 1e-4
     assert np.allclose(np.diag(errors.correlations), 1)
+    assert errors.undetermined_types == ()
+    low, high = errors.intervals()["go proportion"]
+    assert low < 0.75 < high
     low, high = errors.intervals()["go mean"]
     assert low < fit.values["go mean"] < high
     profile = pr.profile(fit, "go mean", num=3)
@@ -103,6 +107,23 @@ def test_numbers_on_a_bound_are_named():
     errors = pr.uncertainty(fit)
     assert errors.standard_errors[errors.names.index("go mean")] == 0
     assert "on a bound: go mean" in repr(fit)
+
+
+def test_types_without_cells_are_named():
+    """Their means may be anything between the bounds."""
+    cells = (pr.CellType("rest", 1.0), pr.CellType("go", 0.0, pr.Normal(38.0, 12.0)))
+    observed = on_axis(pr.expected(population(cells)).table(), 10**6)
+    fit = pr.calibrate(population(GUESS), observed, bins=BINS, bounds=BOUNDS, starts=1)
+    errors = pr.uncertainty(fit)
+    assert errors.undetermined_types == ("go",)
+    assert errors.standard_errors.tolist()[1:] == [np.inf, np.inf]
+    found = errors.intervals()
+    assert found["go mean"] == (20.0, 120.0) and found["go sd"] == (4.0, 40.0)
+    assert found["go proportion"][1] < 1e-3 and found["rest proportion"][0] > 0.999
+    assert np.isfinite(errors.correlations).all()
+    record = calibration_record(fit, errors)
+    assert record["undetermined_types"] == ["go"]
+    assert json.loads(json.dumps(record, allow_nan=False))["standard_errors"]["go mean"] is None
 
 
 @pytest.mark.slow

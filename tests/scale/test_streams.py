@@ -35,7 +35,7 @@ def test_what_is_counted_is_what_the_paths_are(num):
     paths, most = 203, 6
     batch = snp.run(generator(), paths=paths, save=snp.SAVE_ALL, **OPTIONS)
     numbers = batch.intervals()
-    numbers = np.minimum(numbers[numbers != snp.NO_NUMBER], most + 1)
+    numbers = np.minimum(numbers.compressed(), most + 1)
     mesh = None if num is None else mesh_of(num, PATHS)
     found = in_chunks(generator(), scale.ComputedNumbers(most), paths, 32, mesh)
     assert found.value.tolist() == np.bincount(numbers, minlength=most + 2).tolist()

@@ -158,7 +158,7 @@ def test_families_and_runs_sort(numbers):
     lowered, n = snp.lower(sorter(numbers)), len(numbers)
     program = unwatched(lowered).program
     place = np.arange(n)
-    ends = (n - 1 - place, np.full(n, n))
+    ends = (place, np.full(n, n))
     runs = Interval.from_runs(*ends, by="source", num_sources=n, num_targets=n)
     size = program.num_neurons
     synapses = Sum(

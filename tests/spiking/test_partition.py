@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from jax.sharding import Mesh, PartitionSpec
 
 import snpjax as snp
-from snpjax.choice import NO_RULE
+from snpjax.choice import NO_RULE, knows_numbers
 from snpjax.results import has_failed
 from snpjax.simulate import Simulation
 from snpjax.sleptsov import Arcs
@@ -130,7 +130,9 @@ def assert_same(one, many, size=NEURONS):
 
 
 def compared(system, choice, mesh, layout=ELL, paths=None):
-    one, many = snp.lower(system, layout=layout), snp.lower(system, layout=layout, mesh=mesh)
+    # The numbers of given choices are those of the system only where no rules were merged.
+    lower = partial(snp.lower, system, layout=layout, faithful=knows_numbers(choice))
+    one, many = lower(), lower(mesh=mesh)
     for name in ("safe_steps", "is_numbered", "alternatives", "widest"):
         assert getattr(one, name) == getattr(many, name)
     end = simulated(one.machine, choice, paths)
@@ -176,8 +178,15 @@ def test_weighted_choices(key):
         compared(busy(rules=rules), choice, mesh_of(2, 2), paths=4)
 
 
+def forgetful():
+    """A neuron whose rules are one family for other choices: the second one applies."""
+    neurons = [snp.Neuron("x", 2, ["a -> lambda", "a^2 -> lambda"])]
+    return spread(snp.SpikingSystem(neurons, []), range(8))
+
+
 @settings(max_examples=12)
 @given(spread_systems, st.integers(0, 2**32 - 1), st.integers(0, NEURONS), st.booleans())
+@example(forgetful(), 0, 0, True)
 def test_given_choices(system, seed, culprit, is_valid):
     """Replays, and lists that are not valid from some neuron on, are accepted or refused alike."""
     drawn = snp.run(system, choice=snp.UniformChoice(jr.key(seed)), max_steps=STEPS, layout=ELL)

@@ -1,6 +1,7 @@
 """Variants of time: delays on synapses, dendritic delays, scheduled synapses."""
 
 import pickle
+import re
 
 import jax
 import jax.random as jr
@@ -76,6 +77,11 @@ def check_runs(system: snp.SpikingSystem, seed: int) -> None:
     solution = snp.run(system, max_steps=MAX_STEPS, throw=False)
     expected = reference.run(system, max_steps=MAX_STEPS)
     assert_same_run(solution, expected)
+    for row, configuration in enumerate(expected.configurations):
+        flights = configuration.timing and configuration.timing.in_flight
+        due = solution.in_flight(row)
+        found = [(n + 1, i, due[n, i].item()) for n, i in np.argwhere(due).tolist()]
+        assert tuple(found) == (flights or ())
     choice = snp.UniformChoice(jr.key(seed))
     assert_follows(snp.run(system, choice=choice, max_steps=MAX_STEPS, throw=False))
 
@@ -195,6 +201,30 @@ def test_nothing_halts_while_a_spike_is_in_flight():
     assert len({tuple(row) for row in graph.spikes.tolist()}) == 3 and graph.is_complete
     verdict = snp.check(graph, "always t = 0")
     assert "t = 0 (1 due in 3)" in str(verdict) and verdict.replay().spikes_of("t") == 1
+    assert snp.check(graph, "always in_flight(t) + s + t = 1")
+    assert 'label="<0,0⁽¹ⁱⁿ³⁾,0>"' in graph.to_dot()
+
+
+@each_kind
+def test_pictures_and_tables_tell_all_configurations_apart(system, tmp_path):
+    graph = snp.explore(system)
+    labels = re.findall(r'^  \d+ \[label="(.*?)"', graph.to_dot(), re.MULTILINE)
+    steps = graph.configurations().step
+    assert len(set(zip(labels, steps.tolist(), strict=True))) == graph.num_configurations
+    snp.write_graph(graph, tmp_path / "graph.tra")
+    head, *rows = (tmp_path / "graph.sta").read_text().splitlines()
+    assert all(re.fullmatch(r"\w+", name) for name in head.strip("()").split(","))
+    assert len({row.split(":")[1] for row in rows}) == graph.num_configurations
+
+
+def test_a_run_tells_what_is_under_way():
+    system = snp.SpikingSystem(SENDER, [("s", "t", 2)], variant=SynapseDelays({("s", "t"): 2}))
+    solution = snp.run(system, max_steps=1, throw=False)
+    assert "t=0 (2 due in 2)" in repr(solution)
+    assert "<td>0 (2 due in 2)</td>" in solution._repr_html_()
+    assert solution.in_flight().tolist() == [[0, 0, 0], [0, 2, 0]]
+    with pytest.raises(ValueError, match="There is no row 2. Give 0 to 1"):
+        solution.in_flight(2)
 
 
 @given(systems(min_neurons=1, max_neurons=5, max_rules=3, max_delay=2), st.integers(1, 4), seeds)

@@ -745,6 +745,8 @@ def test_texts_of_channels(text, label):
     "text, message, position",
     [
         ("a -> a(1)x", "text after the channel", 9),
+        ("a -> a(1), a(2)", "a rule names one channel \\(for several, give their syn", 9),
+        ("a -> a(1)(2)", "a rule names one channel", 9),
         ("a -> (1)", "number of spikes is missing", 4),
         ('a -> a("\\x")', "no quoted name", 7),
     ],
@@ -791,6 +793,34 @@ def test_a_query_waits_for_its_spikes():
     solution = snp.run(system)
     assert solution.configurations.tolist() == [[0, 0], [0, 1], [0, 2], [2, 1]]
     assert_same_run(solution, reference.run(system, max_steps=9))
+
+
+def arithmetic(x: int, y: int, *neurons: snp.Neuron) -> snp.Solution:
+    """The run of neurons with two operands on request."""
+    operands = [neurons[0], snp.Neuron("x", x), snp.Neuron("y", y), *neurons[1:]]
+    return snp.run(snp.SpikingSystem(operands, variant=Requests()), max_steps=20)
+
+
+@pytest.mark.parametrize("x", range(5))
+@pytest.mark.parametrize("y", range(4))
+def test_arithmetic_on_request(x, y):
+    """An adder, a subtracter and a multiplier, which Jiang, Kong and Zhu 2018 implement with
+    systems of their own."""
+    # All of x, all of y and the spike that starts it.
+    added = arithmetic(
+        x, y, snp.Neuron("sum", 0, ["a^0/Q(a, t)(a^inf, x)(a^inf, y)"]), snp.Neuron("t", 1)
+    )
+    assert added.spikes_of("sum") == x + y + 1 and added.steps == 1
+    # Pairs, as long as there are any.
+    taken = arithmetic(x, y, snp.Neuron("pairs", 0, ["(aa)*/Q(a, x)(a, y)"]))
+    assert (taken.spikes_of("x"), taken.spikes_of("y")) == (max(x - y, 0), max(y - x, 0))
+    assert taken.spikes_of("pairs") == 2 * taken.steps == 2 * min(x, y)
+    # For every spike of y all of x is replicated, with a spike more each time.
+    copy = snp.Neuron("copy", 0, ["a^0/Q(a^inf, first)(a, y)"])
+    first = snp.Neuron("first", x + 1, ["a^0/Q(a^inf, copy)(a, y)"])
+    rule = "a*/Q(a^inf, first)(a^inf, copy)(a, y)"
+    times = arithmetic(x, y, snp.Neuron("product", 0, [rule]), first, copy)
+    assert times.spikes_of("product") == (x + 1) * y + y * (y + 1) // 2 and times.steps == y
 
 
 @pytest.mark.parametrize("other", ["(a, y)", "(a^inf, y)"])
@@ -864,7 +894,7 @@ def test_requests_that_do_not_parse(text, message, position):
     "rule, words",
     [
         ("a -> a", "is no request"),
-        (snp.RequestRule("a", []), "asks nobody"),
+        (snp.RequestRule("a", []), "has no queries"),
         (snp.RequestRule("a", [(0, "y")]), "asked for is 0"),
         ("a/Q(a, x)", "asks itself"),
         ("a/Q(a, q)", "there is no neuron 'q'"),
@@ -940,7 +970,7 @@ def test_a_spike_that_is_not_used_up_exhausts_no_environment():
         (SynapseRules({("x", "y"): ["[a] -> []_u || []_v"]}), ["is no spiking rule"]),
         (SynapseRules([(("x", "y"), ["a -> a"])] * 2), ["has rules twice"]),
         (SynapseRules({("x", "y"): ["a -> a(1)"]}), ["a rule of a synapse has no channel"]),
-        (Channels([("1", _PAIRS), ("1", [])]), ["channel '1' stands there twice"]),
+        (Channels([("1", _PAIRS), ("1", [])]), ["channel '1' is declared twice"]),
         (Channels({"1": _PAIRS, "": []}), ["the channel '' has no name"]),
         (Channels({"1": [*_PAIRS, _PAIRS[0]]}), ["has synapse (x, y) twice"]),
     ],

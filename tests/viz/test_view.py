@@ -407,6 +407,17 @@ def test_any_text_is_answered(server, name, text, problem):
     assert not answer["read"] and problem in message and "format=" not in message
 
 
+def test_nets_of_unknown_suffixes_are_told_the_known_ones():
+    """Not how Python reads nets."""
+    net = snp.SleptsovNet([1], inputs=Arcs.of([(0, 0, 1)]))
+    text, _ = snp.io.model_text(net, "pnml")
+    assert open_model("net.pnml", text, format=None, level="extended").format.name == "pnml"
+    with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(read are .*\.pnml"):
+        open_model("net.foo", text, format=None, level="extended")
+    with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(read are .*\.pli"):
+        open_model("net.foo", PAIR, format=None, level="extended")
+
+
 def test_a_system_that_is_too_large_says_so():
     text = PAIR.replace("@mu = p, q;", f"@mu = p, q; @mu += r{{i}}: 1 <= i <= {MAX_NEURONS};")
     with pytest.raises(snp.ReadError, match="more than the 5,000"):

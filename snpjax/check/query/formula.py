@@ -17,6 +17,7 @@ class Observed(enum.Enum):
 
     SPIKES = "spikes"
     TIMER = "timer"
+    IN_FLIGHT = "in_flight"
     STEP = "step"
     HALTED = "halted"
     FINAL = "final"

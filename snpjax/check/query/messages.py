@@ -1,6 +1,7 @@
 """Syntax errors of queries in plain words."""
 
 import re
+from difflib import get_close_matches
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
@@ -25,11 +26,18 @@ _HINTS = {
     '"': "the quote is not closed",
     "'": "the quote is not closed",
 }
-_CALLS = frozenset({"TIMER", "EMITS", "OPEN", "FIRES"})
+_CALLS = frozenset({"TIMER", "IN_FLIGHT", "EMITS", "OPEN", "FIRES"})
 _OPERAND = frozenset({"NUMBER", "NAME", "LPAR", "MINUS"})
 _COMPARE = frozenset({"EQUAL", "LESS", "MORE"})
 _JOIN = frozenset({"AND", "OR", "IMPLIES"})
 _IN_ORDER = frozenset({"UNTIL", "WEAK", "FOLLOWED", "PRECEDED"})
+#: The words of `grammar.lark`.
+KEYWORDS = (
+    *("on", "all", "some", "paths", "path", "implies", "until", "weak", "followed", "preceded"),
+    *("by", "or", "and", "not", "always", "never", "eventually", "next", "steady", "infinitely"),
+    *("often", "timer", "emits", "open", "fires", "in_flight", "halted", "final", "step"),
+)
+_LONGEST = 30  # letters of a word that is compared with these
 _WORDS = {
     "ALL": "'all'",
     "SOME": "'some'",
@@ -54,7 +62,8 @@ def syntax_error(query: str, error: UnexpectedInput) -> QueryError:
     elif isinstance(error, UnexpectedToken) and error.token.type != "$END":
         at, kind = error.token.start_pos or 0, error.token.type
     if kind == "$END":
-        return QueryError(query, at, f"expected {_in_words(expected)}, but the query ends")
+        hint = meant(query[:at].split(" ")[-1].split("(")[-1])
+        return QueryError(query, at, f"expected {_in_words(expected)}, but the query ends{hint}")
     match = _WORD.match(query, at)
     found = "" if match is None else match.group()
     hint = _hint(query[:at].rstrip(), found, kind, expected)
@@ -78,7 +87,15 @@ def _hint(before: str, found: str, kind: str, expected: frozenset[str]) -> str:
         return " (join two comparisons with `and`)"
     if "$END" in expected and kind in _IN_ORDER:
         return " (put one of the two in parentheses)"
-    return ""
+    return meant(word) or meant(found)
+
+
+def meant(word: str) -> str:
+    """The words of the language that a misspelt one is like, as a hint; empty for none."""
+    if not word.isalpha() or word in KEYWORDS or len(word) > _LONGEST:
+        return ""
+    near = get_close_matches(word.lower(), KEYWORDS, n=1, cutoff=0.65)
+    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 def _in_words(expected: frozenset[str]) -> str:

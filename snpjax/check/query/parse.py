@@ -26,7 +26,7 @@ from .formula import (
     Temporal,
     Variable,
 )
-from .messages import syntax_error
+from .messages import meant, syntax_error
 
 
 MAX_LENGTH = 2**16  # characters
@@ -132,7 +132,8 @@ class _Builder:
         raise QueryError(
             self.text,
             built.start,
-            f"this is a number, where a condition is needed (compare it: {source} > 0)",
+            "this is a number, where a condition is needed "
+            f"(compare it: {source} > 0){meant(source)}",
         )
 
     def number(self, node: Tree | Token) -> _Sum:
@@ -190,7 +191,7 @@ class _Builder:
         assert isinstance(named, Tree)
         name, at = self._name(named), _start(named)
         match _type(kind):
-            case "EMITS" | "TIMER" as observed:
+            case "EMITS" | "TIMER" | "IN_FLIGHT" as observed:
                 variable = Variable(Observed(observed.lower()), name, at=at)
                 return _Sum({variable: 1}, **place)
             case "OPEN":

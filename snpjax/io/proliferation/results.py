@@ -1,6 +1,7 @@
 """Results as text: final histograms as columns, calibrations as JSON."""
 
 import json
+import math
 import os
 from pathlib import Path
 
@@ -66,10 +67,10 @@ def calibration_record(
         "expected": calibration.expected.tolist(),
     }
     if errors is not None:
-        record["standard_errors"] = dict(
-            zip(errors.names, errors.standard_errors.tolist(), strict=True)
-        )
+        found = [x if math.isfinite(x) else None for x in errors.standard_errors.tolist()]
+        record["standard_errors"] = dict(zip(errors.names, found, strict=True))
         record["intervals_95"] = errors.intervals()
+        record["undetermined_types"] = list(errors.undetermined_types)
         record["correlations"] = errors.correlations.tolist()
     if goodness is not None:
         record["goodness_of_fit"] = {

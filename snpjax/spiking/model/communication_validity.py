@@ -22,7 +22,7 @@ def check_channels(system: "SpikingSystem", variant: Channels) -> Iterator["_Fin
         if not (isinstance(label, str) and label):
             yield "channel", place, f"the channel {label!r} has no name (write a text)", None
         if label in seen:
-            message = f"channel {label!r} stands there twice (write its synapses in one list)"
+            message = f"channel {label!r} is declared twice (write its synapses in one list)"
             yield "channel", place, message, seen[label]
         seen.setdefault(label, place)
         for (source, target), times in Counter(synapses).items():
@@ -97,7 +97,7 @@ def _check_queries(
 ) -> Iterator[tuple[str, str]]:
     """The codes and messages of one request."""
     if not rule.queries:
-        yield "request", f"{rule} asks nobody (write a^2/Q(a, j))"
+        yield "request", f"{rule} has no queries (write a^2/Q(a, j))"
     for count, asked in rule.queries:
         if count is not None and not (is_count(count) and count >= 1):
             fix = "write an integer, 1 or more, or None for all"

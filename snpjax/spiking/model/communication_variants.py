@@ -15,6 +15,10 @@ class Channels:
     There are no delays. What goes to the environment is what the output neurons emit on any
     channel.
 
+    A rule names one channel, as in the source. Where it is to send its spikes along several, their
+    synapses make one more channel, which it names; what different numbers of spikes along several
+    channels at once would mean for a synapse that belongs to two of them is not defined.
+
     **Arguments:**
 
     - `channels`: `{"1": [("i", "j"), ("i", "k")], "2": [("i", "k")]}`. These synapses need not be
@@ -47,7 +51,7 @@ class Channels:
         return found
 
     def extended(self, label: str, synapses: Sequence[tuple[str, str]]) -> "Channels":
-        """The same channels, with more synapses in one that there is or is not."""
+        """The same channels, with more synapses added to a new or existing channel."""
         channels = dict(self.channels)
         return Channels({**channels, label: [*channels.get(label, ()), *synapses]})
 
@@ -69,7 +73,7 @@ class Requests:
 
     ??? cite "Source"
         Pan, Paun, Zhang, Neri 2017, "Spiking neural P systems with communication on request", with
-        spikes of one type. Stated here, to be compared with it: 1. a query for more spikes than
-        there are makes its rule not applicable; 2. different queries to one neuron in one step are
-        a failure.
+        spikes of one type, after its abstract; the full text was not at hand. Decided here: 1. a
+        query for more spikes than there are makes its rule not applicable; 2. different queries to
+        one neuron in one step are a failure.
     """

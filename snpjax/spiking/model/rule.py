@@ -14,10 +14,13 @@ GuardLike: TypeAlias = (
 )
 Alpha: TypeAlias = Literal["+", "-", "+-", "-+"]
 
-#: A name as rule texts hold it; any other name stands there between quotes, as in JSON.
+#: A name as rule texts hold it; any other name is quoted, as in JSON.
 PLAIN_NAME = re.compile(r"[\w#.]+(?:\{[\w,+-]*\})?")
 
-#: A label of a channel as rule texts hold it; any other stands there between quotes, too.
+#: What to do where a rule would name several channels.
+ONE_CHANNEL = "for several, give their synapses to one more channel and name that"
+
+#: A label of a channel as rule texts hold it; any other label is quoted, too.
 PLAIN_CHANNEL = re.compile(r"(?![aā]+(?![\w#.]))[\w#.]+")
 
 #: The letter of anti-spikes.

@@ -8,6 +8,7 @@ from ..._text.surrogates import HALF, lone_escape
 from .guard import Guard, GuardError
 from .rule import (
     ANTI_SPIKE,
+    ONE_CHANNEL,
     PLAIN_CHANNEL,
     PLAIN_NAME,
     Alpha,
@@ -260,7 +261,10 @@ def _production(text: str, start: int) -> tuple[int, str | None, int]:
         produce = sign * _count(right, text, start)
     gap, has_delay, delay_text = text[after:].partition(";")
     if gap.strip():
-        raise RuleError("there is text after the channel (remove it)", text, after)
+        message = "there is text after the channel (remove it)"
+        if gap.lstrip()[0] in ",(":
+            message = f"a rule names one channel ({ONE_CHANNEL})"
+        raise RuleError(message, text, after)
     if not has_delay:
         return produce, label, 0
     digits, at = delay_text.strip(), after + len(gap) + 1

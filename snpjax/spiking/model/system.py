@@ -526,7 +526,7 @@ class SpikingSystem(AbstractSystem):
             if isinstance(self.variant, Exhaustive | SynapseRules | Requests):
                 raise ValueError(
                     "Any input comes from a neuron with rules that are used once a step, which "
-                    f"{type(self.variant).__name__} has not. Give trains."
+                    f"{type(self.variant).__name__} does not have. Give trains."
                 )
             if isinstance(self.variant, DendriticDelays):
                 raise ValueError(

@@ -97,8 +97,8 @@ class RuleTemplate(AbstractTemplate):
             raise TypeError(f'{rule!r} is no rule (write "a -> a", Rule(...) or RuleTemplate(...))')
         if rule.channel is not None or rule.sign != 1:
             raise TypeError(
-                f"{rule} is of a variant, which populations have not (write a rule of spikes "
-                "without a channel, or make a SpikingSystem)"
+                f"{rule} is of a variant, which populations do not support (write a rule of "
+                "spikes without a channel, or make a SpikingSystem)"
             )
         return cls(rule.guard, rule.consume, rule.produce, rule.delay)
 

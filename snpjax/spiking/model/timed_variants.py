@@ -99,9 +99,10 @@ class ScheduledSynapses:
 
     ??? cite "Source"
         Cabarle, Adorna, Jiang, Zeng 2017, "Spiking neural P systems with scheduled synapses", after
-        its abstract, which names the two types. When a local schedule begins, and how steps are
-        counted, is defined here as above. Differs from it in: 1. weights and extended rules;
-        2. several intervals of a synapse; 3. both types in one system.
+        its abstract, which names the two types; the full text was not at hand. When a local
+        schedule begins, and how steps are counted, is decided here as above. Differs from it in:
+        1. weights and extended rules; 2. several intervals of a synapse; 3. both types in one
+        system.
     """
 
     schedules: tuple[Schedule, ...]

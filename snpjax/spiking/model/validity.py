@@ -18,6 +18,7 @@ from .communication_variants import Channels, Requests
 from .guard import Guard, as_integer
 from .rule import (
     ALPHAS,
+    ONE_CHANNEL,
     AnyRule,
     BuddingRule,
     DivisionRule,
@@ -543,7 +544,7 @@ def bad_numbers(rule: AnyRule, has_anti_spikes: bool) -> Iterator[tuple[str, obj
         if not is_integer(rule.sign) or abs(rule.sign) != 1:
             yield "the sign", rule.sign, "write 1, or -1 for anti-spikes"
         if rule.channel is not None and not (isinstance(rule.channel, str) and rule.channel):
-            yield "the channel", rule.channel, "write a text"
+            yield "the channel", rule.channel, f"write one text; {ONE_CHANNEL}"
         if not is_count(rule.delay):
             yield "the delay", rule.delay, "write an integer, 0 or more"
         elif rule.delay >= 2**31:

@@ -187,7 +187,7 @@ Variant: TypeAlias = (
 
 
 def added_synapses(variant: Variant | None) -> list[tuple[str, str]]:
-    """The synapses that a variant names, and that its system need not name again."""
+    """The synapses that a variant names, and that its system does not have to list again."""
     if isinstance(variant, SynapseRules):
         return [(source, target) for (source, target), _ in variant.rules if target is not None]
     return list(variant.of) if isinstance(variant, Channels) else []

@@ -72,6 +72,12 @@ class Configurations:
         found = in_flight(self.system, self.state, len(self))
         return found[:, :, position_of(self.system, name)].T
 
+    def num_in_flight(self, name: str) -> Int[np.ndarray, " configurations"]:
+        """The spikes under way to a neuron, whenever they arrive."""
+        if self.labels is not None:  # with division or budding synapses have no delays
+            return np.zeros(len(self), np.int64)
+        return np.sum(self.in_flight(name), axis=-1)
+
     def is_open(self, name: str) -> Bool[np.ndarray, "configurations *neurons"]:
         """Whether a neuron can receive and select rules."""
         return self.timer(name) == 0

@@ -8,6 +8,7 @@ from ..model.rule import rule_text
 from ..model.system import SpikingSystem
 from .run_text import Shown
 from .solution import Solution
+from .timing import in_words
 
 
 _MAX_ROWS = 60
@@ -76,10 +77,8 @@ def solution_html(solution: Solution) -> str:
         if step and (every == 1 or not (shown.is_growing or shown.is_plastic)):
             fired = shown.fired(step - 1, solution.rules[step - 1].tolist(), range(len(names)))
         there = len(shown.names(row, len(names)))
-        cells = [
-            f"{spikes[i]}" + (f" (closed {timers[i]})" if timers[i] else "") if i < there else ""
-            for i in range(len(names))
-        ]
+        remarks = in_words(timers[: len(names)], solution.in_flight(row)[:, : len(names)])
+        cells = [f"{spikes[i]}{x}" if i < there else "" for i, x in enumerate(remarks)]
         rows.append([str(step), *cells, "; ".join(fired)])
     title = f"{system!r}: {solution.ending}"
     if len(solution.spikes) > len(names):

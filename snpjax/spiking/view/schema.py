@@ -61,7 +61,10 @@ def schema_of(system: AnySystem) -> Schema[Configurations, Transitions]:
         links=own.links if (changes or isinstance(system, SpikingSystem)) and not grows else None,
         networks=own.network if changes else None,
         changing=_changing if changes else None,
-        quantities={"timer": Configurations.timer},
+        quantities={
+            "timer": Configurations.timer,
+            "in_flight": Configurations.num_in_flight,
+        },
         step_quantities={
             "emits": lambda steps, name, _: steps.emitted(name),
             "fires": Transitions.fired,
@@ -222,7 +225,7 @@ class _Names:
     # ---- queries ----
 
     def problem_of(self, function: str, name: str, number: int) -> str | None:
-        """What is wrong with `name`, `timer(name)`, `emits(name)` or `fires(name, number)`."""
+        """What is wrong with `name`, `timer(name)` and the like, or `fires(name, number)`."""
         system = self.system
         if is_growing(system):
             if name not in self.rules:

@@ -22,11 +22,12 @@ from ...trajectory import (
     with_size,
 )
 from ..model.population import AnySystem
-from ..model.system import is_growing
+from ..model.system import SpikingSystem, is_growing
 from ..model.validity import possible_labels
 from ..step.step import SpikingState
 from .lineage import parents_of
 from .snapshot import Network, name_of, names_of_labels, network_of, num_in_use
+from .timing import has_delays, in_flight, in_words
 
 
 _FAILURES = (
@@ -38,9 +39,6 @@ _FAILURES = (
 )
 
 S = TypeVar("S", bound="AbstractSolution")
-
-#: In a batch: the path computed no number, because its train has fewer than two spikes.
-NO_NUMBER = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,16 +167,17 @@ class AbstractSolution(AbstractCheckedRun):
             raise ValueError(f"{output!r} is not an output neuron: they are {', '.join(names)}.")
         return trains[:, self.system.output_columns(output)]
 
-    def intervals(self, output: str | None = None) -> Int[np.ndarray, "*neurons_and_paths"]:
-        """The numbers computed, see `Solution.interval`: one for each neuron of a population of
-        several, and for each path of a batch. `NO_NUMBER` where there are fewer than two spikes.
+    def intervals(self, output: str | None = None) -> "np.ma.MaskedArray[Any, Any]":
+        """The numbers computed, see `Solution.interval`: `(*neurons, *paths)`, one for each neuron
+        of a population of several, and for each path of a batch. Masked where there are fewer than
+        two spikes, so that `.mean()` leaves these out; `.compressed()` has the numbers only.
         """
         emits = self.train(output) != 0
         nth = np.cumsum(emits, axis=0)
         if len(emits) == 0:
-            return np.full(emits.shape[1:], NO_NUMBER)
+            return np.ma.masked_array(np.zeros(emits.shape[1:], np.int64), True)
         first, second = ((emits & (nth == n)).argmax(axis=0) for n in (1, 2))
-        return np.where(nth[-1] >= 2, second - first, NO_NUMBER)
+        return np.ma.masked_array(second - first, nth[-1] < 2)
 
     def counts(self, output: str | None = None) -> Shaped[np.ndarray, "*neurons_and_paths"]:
         """The total of spikes that `output` sent to the environment, for each neuron of a
@@ -239,13 +238,15 @@ class Solution(AbstractSolution, AbstractOnePath):
 
         **Raises:** `ValueError` for an out-of-range row; `NotSaved`.
         """
-        own = self.state.network
-        if row is not None:
-            states, num_rows = self._states.network, len(self._states.spikes)
-            if not 0 <= row < num_rows:
-                raise ValueError(f"There is no row {row}. Give 0 to {num_rows - 1}.")
-            own = jax.tree.map(lambda x: x[row], states)
-        return network_of(self.system, own)
+        return network_of(self.system, self._network_state(row))
+
+    def _network_state(self, row: int | None) -> Any:
+        if row is None:
+            return self.state.network
+        states, num_rows = self._states.network, len(self._states.spikes)
+        if not 0 <= row < num_rows:
+            raise ValueError(f"There is no row {row}. Give 0 to {num_rows - 1}.")
+        return jax.tree.map(lambda x: x[row], states)
 
     def lineage(self, neuron: int) -> tuple[str, ...]:
         """The labels that a neuron has had and, before it was there, those of its parent, from the
@@ -261,7 +262,7 @@ class Solution(AbstractSolution, AbstractOnePath):
         """
         labels = self.network().labels
         neuron = range(len(labels))[neuron]
-        if not is_growing(self.system):
+        if not (isinstance(self.system, SpikingSystem) and is_growing(self.system)):
             return (labels[neuron],)
         if self.saved.every != 1:
             raise NotSaved("Every configuration", "save=snp.SAVE_ALL")
@@ -275,6 +276,7 @@ class Solution(AbstractSolution, AbstractOnePath):
     @cached_property
     def _ancestry(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The parent of each neuron, the row in which it is new, and all labels."""
+        assert isinstance(self.system, SpikingSystem)
         numbers = self._states.network.labels[:, self._neurons]
         parents, births = parents_of(self.system, numbers, self.rules)
         return parents, births, names_of_labels(self.system, numbers).T
@@ -306,8 +308,7 @@ class Solution(AbstractSolution, AbstractOnePath):
         **Raises:** `ValueError` for a population of several neurons, and as `train` does.
         """
         _of_one(self.train(output), "intervals")
-        number = int(self.intervals(output))
-        return None if number == NO_NUMBER else number
+        return self.intervals(output).tolist()
 
     def count(self, output: str | None = None) -> int:
         """The total of spikes that `output` sent to the environment.
@@ -317,16 +318,26 @@ class Solution(AbstractSolution, AbstractOnePath):
         _of_one(self.train(output), "counts")
         return int(self.counts(output))
 
+    def in_flight(self, row: int | None = None) -> Int[np.ndarray, "delays neurons"]:
+        """What is due at each neuron in 1, 2, ... steps, in a row of `configurations`, or in the
+        end; empty where no synapse or dendrite has a delay.
+
+        **Raises:** `ValueError` for an out-of-range row; `NotSaved`.
+        """
+        if not has_delays(self.system):
+            return np.zeros((0, len(self.spikes)), np.int64)
+        own = np.asarray(self._network_state(row))
+        return in_flight(self.system, own[..., None], 1)[:, 0]
+
     def __repr__(self) -> str:
         system = self.system
         lines = [f"Solution of {system!r}: {self.ending}"]
         if self.failure is not None:
             lines.append(f"  {self.failure}")
-        first = zip(self.spikes[:12].tolist(), self.timers[:12].tolist(), strict=True)
+        remarks = in_words(self.timers[:12], self.in_flight()[:, :12])
         spikes = ", ".join(
-            f"{name_of(system, self.state.network, index)}={spikes}"
-            f"{f' (closed {timer})' if timer else ''}"
-            for index, (spikes, timer) in enumerate(first)
+            f"{name_of(system, self.state.network, index)}={spikes}{remark}"
+            for index, (spikes, remark) in enumerate(zip(self.spikes[:12], remarks, strict=True))
         )
         hidden = len(self.spikes) - 12
         more = f", and {hidden:,} more" if hidden > 0 else ""

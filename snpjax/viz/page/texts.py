@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 from ...io import WriteError
 from ...io.errors import Diagnostic, ReadWarning, file_error
-from ...io.formats import Format, Holds, check_suffix, format_to_read, formats_of, is_of_net
-from ...io.kinds import WrongKind
+from ...io.formats import Format, check_suffix, format_to_read, formats_of, kind_to_open
 from ...io.read import model_text, read_net_source, read_source
 from ...io.source import Source, decoded
 from ...sleptsov import SleptsovNet
@@ -53,16 +52,10 @@ def open_model(name: str, text: str, *, format: str | None, level: Level) -> Ope
     """
     name = file_name(name)
     known = None if format is None else MODEL_FORMATS[format]
-    holds: Holds = (
-        known.holds if known else "net" if is_of_net(name, Source(name, text)) else "system"
-    )
+    own = Source(name, text)
+    holds = known.holds if known else kind_to_open(name, own)
     if known is None:
-        try:
-            check_suffix(name, holds, Source(name, text))
-        except WrongKind as wrong:
-            if wrong.kind == "net":  # which the page opens, too
-                check_suffix(name, "net", Source(name, text))
-            raise
+        check_suffix(name, holds, own)
     data = text.encode("utf-8", "surrogatepass")
     source = decoded(name, data, may_be_empty=holds == "net")
     known = known or format_to_read(source, holds)

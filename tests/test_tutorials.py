@@ -1,0 +1,36 @@
+"""Tutorials run from their first cell to the last; what they state is asserted in them."""
+
+import re
+import runpy
+import sys
+
+import jax
+import pytest
+
+from tests.support.helpers import REPOSITORY
+
+
+TUTORIALS = REPOSITORY / "docs" / "tutorials"
+NAMES = sorted(path.stem for path in TUTORIALS.glob("*.py"))
+#: Those that take no more than three seconds.
+SHORT = {"nets_as_programs"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=[] if x in SHORT else pytest.mark.slow) for x in NAMES]
+)
+def test_tutorial_runs(name, monkeypatch, capsys):
+    monkeypatch.chdir(REPOSITORY)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with jax.numpy_dtype_promotion("standard"):  # JAX's own default, which readers have
+        runpy.run_path(str(TUTORIALS / f"{name}.py"), run_name="tutorial")
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tutorial_ends_with_what_next(name):
+    text = (TUTORIALS / f"{name}.py").read_text()
+    *_, last = re.split(r"^# %% \[markdown\]\n", text, flags=re.MULTILINE)
+    assert "# ## What next\n" in last
+    for link in re.findall(r"\]\(([^)#]+)", text):
+        assert (TUTORIALS / link).exists(), link
