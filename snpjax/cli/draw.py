@@ -92,7 +92,7 @@ def draw(
 ) -> None:
     """Draw a spiking neural P system or a Sleptsov net.
 
-    Files .png and .pdf, runs and large graphs need matplotlib: pip install 'snpjax[viz]'. A .tex
+    Files .png and .pdf, runs and large graphs need matplotlib: pip install '.[viz]'. A .tex
     file is a LaTeX document with a TikZ picture.
     """
     if graph and run is not None:

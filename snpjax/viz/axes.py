@@ -48,7 +48,7 @@ def part(name: str) -> Any:
     try:
         return import_module(f"matplotlib.{name}")
     except ImportError:
-        raise ImportError("matplotlib is not installed (pip install 'snpjax[viz]')") from None
+        raise ImportError("matplotlib is not installed (pip install '.[viz]')") from None
 
 
 @contextmanager

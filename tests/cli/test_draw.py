@@ -59,7 +59,7 @@ def test_svg_needs_nothing_else(files, monkeypatch):
         assert ElementTree.fromstring(text).tag.endswith("svg")
     before = sorted(files.iterdir())
     result = draw(files / "pair.pli", "-o", files / "out.png")
-    assert result.exit_code == 2 and "pip install 'snpjax[viz]'" in result.stderr
+    assert result.exit_code == 2 and "pip install '.[viz]'" in result.stderr
     assert sorted(files.iterdir()) == before
 
 
