@@ -46,6 +46,8 @@ def lower(
       are split. Each device holds the rules and the state of its own neurons, and the synapses that
       end there. No result depends on it.
 
+    **Returns:** a `Lowered`, which `run` and `explore` take in place of the model.
+
     **Raises:** `TypeError` for an option that this kind of model does not take; `NotEnoughMemory`
     for a layout that does not fit in memory; `ValueError` for options that contradict each
     other.

@@ -1,11 +1,15 @@
 """What the documentation states is so."""
 
 import re
+import tomllib
 
 import pytest
+import yaml
 
+from tests.support.code_blocks import differing, outputs, rewritten
 from tests.support.format_tables import TABLES
 from tests.support.helpers import REPOSITORY
+from tests.support.public_names import items_of, listed_names, public_names, undocumented
 
 
 @pytest.mark.parametrize("page", TABLES)
@@ -40,9 +44,62 @@ def test_tables_of_formats_are_generated(page):
         pytest.param("viewing", "True", marks=pytest.mark.slow),
     ],
 )
-def test_code_of_a_page_runs(page, printed, capsys):
-    names: dict[str, object] = {}
-    text = (REPOSITORY / "docs" / f"{page}.md").read_text()
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(block, f"docs/{page}.md", "exec"), names)
-    assert capsys.readouterr().out.startswith(printed)
+def test_code_of_a_page_runs(page, printed):
+    text = "".join(output for _, output in outputs(REPOSITORY / "docs" / f"{page}.md"))
+    assert text.startswith(printed)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "docs/getting_started.md",
+        "docs/index.md",
+        "docs/plingua.md",
+        "docs/populations.md",
+        "docs/semantics.md",
+    ],
+)
+def test_outputs_of_a_page_are_what_its_code_prints(page):
+    """After a change: `python -m tests.support.code_blocks PAGE`."""
+    assert differing(REPOSITORY / page) == []
+
+
+def test_another_output_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1)\n```\n\n```text\n2\n```\n")
+    assert differing(page) == [("2\n", "1\n")]
+    page.write_text(rewritten(page))
+    assert differing(page) == [] and "```text\n1\n```" in page.read_text()
+
+
+def test_the_reference_lists_each_public_name_once():
+    listed = [item for path in listed_names() for item in items_of(path)]
+    public = public_names()
+    names = {public.get(key, key[0]) for key in listed}
+    assert {path for key, path in public.items() if key not in listed} == set(), "in docs/api"
+    assert names == {*public.values()}, "not public, or under another name"
+    assert len(listed) == len(set(listed)), "twice"
+
+
+def test_public_names_state_their_arguments_and_results():
+    assert [*undocumented()] == []
+
+
+def test_files_of_the_project_name_one_version():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text())
+    changes = (REPOSITORY / "CHANGELOG.md").read_text()
+    assert citation["version"] == project["version"]
+    assert re.findall(r"^## (\S+)", changes, re.MULTILINE)[0] == project["version"]
+
+
+def test_files_of_the_repository_are_yaml():
+    files = [*REPOSITORY.glob(".github/**/*.yml"), REPOSITORY / ".pre-commit-config.yaml"]
+    assert len(files) >= 6
+    for path in files:
+        assert isinstance(yaml.safe_load(path.read_text()), dict), path
+
+
+def test_readme_is_short():
+    assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 160

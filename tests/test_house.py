@@ -1,4 +1,4 @@
-"""The structure: which way imports point, what may import JAX, and that the README is true."""
+"""The structure: which way imports point, and what may import JAX."""
 
 import ast
 import inspect
@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import snpjax as snp
@@ -190,6 +189,7 @@ FROM_OTHER_ROOMS = {
         *_SCENES,
         "snpjax._text.quoting",
         "snpjax.drawing.scene",
+        "snpjax.drawing.tikz",
         "snpjax.explore.drawing",
         "snpjax.spiking.view.pretty",
         "snpjax.spiking.view.summary",
@@ -464,22 +464,6 @@ def test_reference_never_imports_jax():
                 if node.level:
                     todo.append(".".join([*base[: len(base) - node.level + 1], node.module or ""]))
     assert "snpjax.spiking.model.guard" in seen
-
-
-def test_code_of_the_readme_runs():
-    blocks = re.findall(r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
-    assert blocks
-    for block in blocks:
-        names: dict[str, object] = {}
-        exec(compile(block, "README.md", "exec"), names)
-        assert np.all(names.get("batch", names["solution"]).halted)  # pyright: ignore
-
-
-def test_public_names_are_documented():
-    for name in dir(snp):
-        value = getattr(snp, name)
-        if callable(value) and "snpjax" in value.__module__:
-            assert value.__doc__ and not value.__doc__.startswith(f"{name}("), name
 
 
 def test_dir_lists_exactly_the_public_names():

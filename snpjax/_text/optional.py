@@ -6,7 +6,7 @@ def networkx():
     try:
         import networkx
     except ImportError:
-        raise ImportError("networkx is not installed (pip install 'snpjax[io]')") from None
+        raise ImportError("networkx is not installed (pip install '.[io]')") from None
     return networkx
 
 
@@ -15,5 +15,5 @@ def pyplot():
     try:
         import matplotlib.pyplot as plt  # pyright: ignore[reportMissingImports]
     except ImportError:
-        raise ImportError("matplotlib is not installed (pip install 'snpjax[viz]')") from None
+        raise ImportError("matplotlib is not installed (pip install '.[viz]')") from None
     return plt

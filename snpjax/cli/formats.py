@@ -91,7 +91,7 @@ def train(
 ) -> None:
     """Train a cost model on timings, and report how well it chooses on graphs that it has not seen.
 
-    Needs scikit-learn (`pip install 'snpjax[select]'`).
+    Needs scikit-learn (`pip install '.[select]'`).
     """
     import json
 

@@ -20,8 +20,8 @@ from .scene import (
 
 #: Points of a pixel: texts of 12 pixels are of 9 points.
 _POINTS = 0.75
-_HEAD = r"""%% pdflatex, or lualatex where names have letters of other scripts. To use the picture in a paper,
-%% copy the colours and the tikzpicture.
+_HEAD = r"""%% pdflatex, or lualatex where names have letters of other scripts. To use the picture
+%% in a paper, copy the colours and the tikzpicture.
 \documentclass{article}
 \usepackage[paperwidth=%.1fpt, paperheight=%.1fpt, margin=0pt]{geometry}
 \usepackage{tikz}
@@ -97,7 +97,9 @@ def _drawn(shape: Shape) -> list[str]:
         case Disc():
             radius = f"{_POINTS * shape.radius:.2f}pt"
             fill = f"fill={_name(shape.fill)}"
-            return [f"\\path[{_pen(shape)}, {fill}] {_point((shape.x, shape.y))} circle ({radius});"]
+            return [
+                f"\\path[{_pen(shape)}, {fill}] {_point((shape.x, shape.y))} circle ({radius});"
+            ]
         case Curve():
             a, b, c, d = map(_point, shape.points)
             line = f"\\path[{_pen(shape)}] {a} .. controls {b} and {c} .. {d};"

@@ -178,7 +178,7 @@ FORMATS: tuple[Format, ...] = (
         "system",
         (".yaml", ".yml"),
         *_in(".websnapse", "read_factory_yaml", "write_factory_yaml"),
-        help="sn-p-factory; needs `pip install 'snpjax[io]'`",
+        help="sn-p-factory; needs `pip install '.[io]'`",
     ),
     Format(
         "cusnp",
@@ -202,7 +202,7 @@ FORMATS: tuple[Format, ...] = (
         "system",
         (".graphml",),
         writer=_later(".graph_export:write_graphml"),
-        help="a graph, not a model; needs `pip install 'snpjax[io]'`",
+        help="a graph, not a model; needs `pip install '.[io]'`",
     ),
     Format(
         "lsn",

@@ -31,6 +31,12 @@ def to_networkx(system: AnySystem) -> "nx.DiGraph":
     `signed`, `dictionary` and `rules_by_label`. Where neurons divide or bud, inputs and outputs are
     those of the labels.
 
+    **Arguments:**
+
+    - `system`: a `SpikingSystem` or a `PopulationSystem`, whose neurons are listed.
+
+    **Returns:** a new graph.
+
     **Raises:** `ImportError` when networkx is not installed.
     """
     system = _listed(system)
@@ -59,11 +65,17 @@ def to_networkx(system: AnySystem) -> "nx.DiGraph":
 
 
 def to_dot(system: AnySystem) -> str:
-    """The network in the language DOT, to be drawn by Graphviz.
+    """Write the network in the language DOT, which Graphviz draws.
 
-    A box for every neuron with its name, spikes and rules (of many, the first ones); output neurons
-    have a double border, an arrow leads from the train to an input neuron, and weights other than 1
-    stand at the synapses. Characters that cannot be seen are shown as escapes, `\\x00`.
+    Each neuron is a box with its name, its spikes and its first rules. Output neurons have a double
+    border, an arrow leads from the train to an input neuron, and synapses show their weight if it
+    is not 1. Invisible characters are shown as escapes, `\\x00`.
+
+    **Arguments:**
+
+    - `system`: a `SpikingSystem` or a `PopulationSystem`, whose neurons are listed.
+
+    **Returns:** the text of one `digraph`.
     """
     system = _listed(system)
     numbers = {neuron.name: number for number, neuron in enumerate(system.neurons)}

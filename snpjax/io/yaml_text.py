@@ -165,7 +165,7 @@ def load_yaml(report: Report) -> Document | None:
     try:
         import yaml
     except ImportError:
-        message = 'reading YAML needs PyYAML (install it with: pip install "snpjax[io]")'
+        message = 'reading YAML needs PyYAML (install it with: pip install ".[io]")'
         raise file_error(source.path, message) from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     most = MAX_CHARACTERS if loader is not yaml.SafeLoader else _MAX_SLOW_CHARACTERS

@@ -27,8 +27,7 @@ def check_installed() -> None:
     """**Raises:** `ImportError` with how to install orbax."""
     if importlib.util.find_spec("orbax") is None:
         raise ImportError(
-            "Checkpoints need orbax-checkpoint, which is not installed "
-            "(pip install 'snpjax[scale]')"
+            "Checkpoints need orbax-checkpoint, which is not installed (pip install '.[scale]')"
         )
 
 

@@ -12,7 +12,7 @@ def test_mine(system):
 
 Names are imported when they are first asked for: `snpjax.testing.reference` needs nothing, the
 assertions no test framework, strategies and stateful tests Hypothesis (`pip install
-"snpjax[testing]"`).
+".[testing]"`).
 """
 
 from importlib import import_module

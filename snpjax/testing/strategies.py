@@ -48,7 +48,7 @@ try:
     from hypothesis import strategies as st
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        'Drawing systems needs Hypothesis. Install it with: pip install "snpjax[testing]"'
+        'Drawing systems needs Hypothesis. Install it with: pip install ".[testing]"'
     ) from error
 
 

@@ -1,6 +1,6 @@
 """Pictures: each is a function of a thing and of `ax=`, which it returns.
 
-They need matplotlib: `pip install "snpjax[viz]"`. Those of proliferation are in
+They need matplotlib: `pip install ".[viz]"`. Those of proliferation are in
 `snpjax.viz.proliferation`.
 """
 

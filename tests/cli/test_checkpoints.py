@@ -59,7 +59,7 @@ def test_without_orbax(tmp_path, monkeypatch):
     found = invoke(*COMMANDS["run"], "--checkpoint", tmp_path)
     assert found.exit_code == 2
     assert "Checkpoints need orbax-checkpoint" in found.stderr
-    assert "pip install 'snpjax[scale]'" in found.stderr
+    assert "pip install '.[scale]'" in found.stderr
 
 
 def test_a_damaged_checkpoint_is_a_line(tmp_path):

@@ -59,7 +59,7 @@ def test_svg_needs_nothing_else(files, monkeypatch):
         assert ElementTree.fromstring(text).tag.endswith("svg")
     before = sorted(files.iterdir())
     result = draw(files / "pair.pli", "-o", files / "out.png")
-    assert result.exit_code == 2 and "pip install 'snpjax[viz]'" in result.stderr
+    assert result.exit_code == 2 and "pip install '.[viz]'" in result.stderr
     assert sorted(files.iterdir()) == before
 
 
@@ -96,8 +96,8 @@ def test_batches_graphs_and_nets_that_ran(files, figures):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("pair.pli -o out.gif", "no picture's (write one of .svg, .png, .pdf)"),
-        ("pair.pli -o out", "the suffix '' is no picture's"),
+        ("pair.pli -o out.gif", "not one of a picture (write one of .svg, .png, .pdf;"),
+        ("pair.pli -o out", "the suffix '' is not one of a picture"),
         ("pair.pli -o missing/out.svg", "there is no folder"),
         ("pair.pli -o folder.svg", "folder.svg: Is a directory"),
         ("pair.pli", "Missing option '-o'"),

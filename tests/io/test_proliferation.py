@@ -225,7 +225,7 @@ def test_pictures(tmp_path, files):
         import matplotlib
     except ImportError:
         result = invoke("plot", files[1], "-o", tmp_path / "p.png")
-        assert result.exit_code == 2 and "pip install 'snpjax[viz]'" in result.stderr
+        assert result.exit_code == 2 and "pip install '.[viz]'" in result.stderr
         return
     matplotlib.use("agg")
     assert invoke("plot", files[1], "-o", tmp_path / "p.svg").exit_code == 0

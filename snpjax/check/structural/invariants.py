@@ -183,16 +183,22 @@ class InvariantVerdict:
 
 @on_host("check_invariants")
 def check_invariants(graph: SpikingGraph, invariants: Invariants) -> tuple[InvariantVerdict, ...]:
-    """Whether conserved sums, first `conserved`, then `bounding`, have one value in the whole
-    graph.
+    """Check on a graph whether conserved sums keep their initial value.
 
-    Every configuration is reached from the initial one, so that no edge changes the sum iff all
-    configurations have its initial value. A sum that is certain is proved without. On a graph that
-    is not complete another one can only be refuted. Where a neuron of the sum is saturated its
-    count is not known, and the status `UNKNOWN`.
+    Every configuration is reached from the initial one, so no edge changes a sum if and only if all
+    configurations have its initial value.
 
-    **Raises:** `ValueError` if the invariants are those of another system. With `AnyInput` take
-    those of `graph.system`.
+    **Arguments:**
+
+    - `graph`: the graph of a spiking system, from `explore`.
+    - `invariants`: those of `graph.system`, from `invariants(graph.system)`.
+
+    **Returns:** one verdict for each sum, first those of `conserved`, then those of `bounding`. A
+    sum that follows from the rules alone is proved without the graph. On an incomplete graph any
+    other sum can only be refuted. If a neuron of the sum is saturated, its count is not known and
+    the status is `UNKNOWN`.
+
+    **Raises:** `ValueError` if the invariants belong to another system.
     """
     if invariants.system != graph.system:
         raise ValueError(

@@ -76,7 +76,14 @@ class Growth:
 
 @on_host("growth")
 def growth(graph: SpikingGraph) -> Growth | None:
-    """A proof that the system of a graph is unbounded, or `None` where none was found.
+    """Prove that the system of an incomplete graph is unbounded.
+
+    **Arguments:**
+
+    - `graph`: the graph of a spiking system, from `explore`, that reached a limit.
+
+    **Returns:** a `Growth`, whose loop of choices can be repeated for ever, or `None` if no proof
+    was found.
 
     A loop of choices from c to d = c + delta proves it if they stay valid when any multiple of
     delta is added. Guards are not monotone, so that is checked for all multiples: where a neuron's
