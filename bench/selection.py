@@ -166,7 +166,7 @@ def _time(folder: Path, seconds: float, shard: int, of: int) -> None:
 
 
 def _loaded(contest: gathering.Contest, name: str, payload: bytes) -> Any:
-    """A program that another process compiled: nothing is traced anew."""
+    """A program that another process compiled: nothing is traced again."""
     layout = contest.layouts[name]
     given = jax.tree.structure(((layout, contest.inputs, np.int32(1)), {}))
     return serialize_executable.deserialize_and_load(payload, given, jax.tree.structure((0, 0)))

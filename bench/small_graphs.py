@@ -139,7 +139,7 @@ def main() -> None:
     for case in cases([int(size) for size in sys.argv[1:]] or list(SIZES)):
         found.append(case)
         print(case, flush=True)
-        jax.clear_caches()  # each program is memory mapped, of which a process may have so many
+        jax.clear_caches()  # each maps memory, and maps are limited
     slowdowns = np.asarray([case.slowdown for case in found])
     mean = np.exp(np.log(slowdowns).mean())
     print(f"{len(found)} systems: slowdown {mean:.3f} on average, {slowdowns.max():.2f} at worst")

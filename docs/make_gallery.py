@@ -59,7 +59,7 @@ class Query:
 class Numbers:
     """The numbers up to `up_to` that the system computes, by all of its computations.
 
-    `depth` bounds the search of an infinite graph; the claim is then about so many steps.
+    `depth` bounds the search of an infinite graph; the claim is then about that many steps.
     """
 
     values: Sequence[int]

@@ -1,4 +1,4 @@
-"""Plasticity: a neuron that wires itself anew each time, and so computes the numbers 3k + 1.
+"""Plasticity: a neuron that rewires itself each time, and so computes the numbers 3k + 1.
 
 Neuron i has no synapse. Its rule `a -> +-1(i, {j, m})` makes one, to j or to m, sends a spike along
 it, and deletes it one step later. By m the spike leaves at once; by j it comes back to i by way of

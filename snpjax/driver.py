@@ -48,8 +48,8 @@ _FIRST_SETTLING_STEPS, _SETTLING_SECONDS = 32, 2.0
 # are compiled at once.
 _MOST_EVALUATED = 2**18
 
-# States of so few bytes need not be compared with the memory there is, nor those that would fit so
-# many times.
+# States of at most `_FEW_BYTES` are not compared with the free memory, nor those that would fit
+# `_MANY_ARRAYS` times.
 _FEW_BYTES, _MANY_ARRAYS = 2**20, 64
 
 # Steps per loop iteration on a GPU by the bytes of the state. The predicate of a while loop is read

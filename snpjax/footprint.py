@@ -144,6 +144,6 @@ def _shapes(tree: PyTree, paths: int | None = None) -> PyTree:
 
 
 def _shape(x: Any, paths: int | None = None) -> jax.ShapeDtypeStruct:
-    """The shape of an array, with at most so many paths."""
+    """The shape of an array, with at most that many paths."""
     shape = x.shape if paths is None else (*x.shape[:-1], min(paths, x.shape[-1]))
     return jax.ShapeDtypeStruct(shape, x.dtype)

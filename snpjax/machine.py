@@ -245,7 +245,7 @@ class Partitionable(Protocol):
     """A model whose neurons can be split over devices."""
 
     def planned(self, parts: int, *, paths: int = 1, **options: Any) -> PartNeeds:
-        """What a device will need that has one of so many parts."""
+        """What a device will need that has one of that many parts."""
         ...
 
 

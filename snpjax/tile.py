@@ -39,7 +39,7 @@ class Standing(NamedTuple):
     beginning.
 
     - `state`: on the host, as `Tile.saved` gives it.
-    - `history`: the chunks of history of so many paths from a number on.
+    - `history`: the chunks of history of that many paths from a number on.
     """
 
     first: int
@@ -222,7 +222,7 @@ class Tile:
         return len({*compress(self.made, self.goes_on)}) == 1
 
     def advance(self, steps: int, *, rows: int, unroll: int, compiled: bool) -> None:
-        """Make so many steps, or fewer where paths end or their history has more than `rows`."""
+        """Make that many steps, or fewer where paths end or their history has more than `rows`."""
         driver, place = self.driver, self.driver.placement
         call: Any = advance.jitted if compiled else advance
         if place is not None:

@@ -103,3 +103,37 @@ def test_files_of_the_repository_are_yaml():
 
 def test_readme_is_short():
     assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 160
+
+
+#: Phrases that are not idiomatic, and what to write.
+_PHRASES = {
+    r"\bso (many|few)\b(?! that)": "this many, that many, n",
+    r"\bthat there is not\b": "an unknown ..., an out-of-range ...",
+    r"\bwhole,? or not there\b": "written atomically",
+    r"\banew\b": "again, re-...",
+    r"\bgive one of them\b": "use either ... or ...",
+    r"\bcorrect this place\b": "expected ..., fix the syntax here",
+    r"\bsays? the rest\b": "see ...",
+    r"\botherwise than\b": "differently from",
+    r"\bvain\b": "redundant",
+    r"\bof account\b": "to matter",
+    r"\bkin\b": "related",
+}
+
+
+def test_phrases_that_are_not_idiomatic():
+    texts = [
+        path
+        for folder in ("snpjax", "formats", "docs", "examples", "bench")
+        for suffix in ("*.py", "*.md", "*.js", "*.html", "schema.json")
+        for path in (REPOSITORY / folder).rglob(suffix)
+        if "vendor" not in path.parts
+    ]
+    found = [
+        f"{path.relative_to(REPOSITORY)}:{number}: {match[0]!r} (write {instead})"
+        for path in [*texts, REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md"]
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        for pattern, instead in _PHRASES.items()
+        if (match := re.search(pattern, line, re.IGNORECASE))
+    ]
+    assert not found, "\n".join(found)

@@ -96,7 +96,7 @@ def draw(
     file is a LaTeX document with a TikZ picture.
     """
     if graph and run is not None:
-        raise typer.BadParameter("it excludes --run (give one of them)", param_hint="--graph")
+        raise typer.BadParameter("use either --graph or --run", param_hint="--graph")
     if run is None:
         refuse_given({"--paths": paths, "--seed": seed}, "it needs --run")
     if not graph:

@@ -94,9 +94,9 @@ def run(
     applicable, one is chosen at random; the seed makes it repeatable.
     """
     if as_json and as_csv:
-        raise typer.BadParameter("it excludes --json (give one of them)", param_hint="--csv")
+        raise typer.BadParameter("use either --csv or --json", param_hint="--csv")
     if first and seed is not None:
-        raise typer.BadParameter("it excludes --seed (give one of them)", param_hint="--first")
+        raise typer.BadParameter("use either --first or --seed", param_hint="--first")
     stored = layout_named(layout)
     reads = format_from(source_format, "system")
     compatibility = None if simulator is None else compatibility_named(simulator)

@@ -98,7 +98,7 @@ ROUND = 3.6  # radius of a circle at an end
 
 @dataclass(frozen=True)
 class Scene:
-    """Shapes, the first ones below the others, and a title in words for who cannot see them."""
+    """Shapes, the first ones below the others, and a title for those who cannot see them."""
 
     shapes: tuple[Shape, ...]
     title: str

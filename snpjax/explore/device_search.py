@@ -40,7 +40,7 @@ _AHEAD = 2
 # A set of more bytes is not changed by a program whose arguments may still fail.
 _PRECIOUS = 2**28
 
-# Fingerprints of so few words would save nothing.
+# Fingerprints of this few words would save nothing.
 FEWEST_WORDS = 2
 
 # A block with too many choices is followed by one with this many times fewer configurations.

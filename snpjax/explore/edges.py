@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Int, UInt8
 
 
-#: An array of so many numbers.
+#: An array of this many numbers.
 Allocate: TypeAlias = Callable[[int, type[np.integer]], np.ndarray]
 
 

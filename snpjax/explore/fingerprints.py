@@ -29,7 +29,7 @@ def fingerprints(
 
 
 def probability_of_collision(num: int) -> float:
-    """That any two of so many configurations have the same fingerprint, at most."""
+    """That any two of that many configurations have the same fingerprint, at most."""
     return num * num / 2.0 ** (32 * NUM_WORDS + 1)
 
 

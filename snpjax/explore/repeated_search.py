@@ -113,7 +113,7 @@ class RepeatedSearch(Generic[ConfigurationsT, StepsT]):
         return restored.graph(self.model(), limits.memory, edges=limits.edges, missed=missed)
 
     def _take_less(self, num: int) -> None:
-        """After a search that found so many was lost."""
+        """After a search that had found that many was lost."""
         limits, self.chunks = self.limits, self.chunks[:1]
         if self.mesh is None and Budget(limits.memory).may_spill and not limits.begins_on_host:
             self.limits = limits._replace(begins_on_host=True)

@@ -37,7 +37,7 @@ LARGE_FROM = 2**12
 _TIGHT_FROM = 2**15
 _TIGHT_AGAIN = 32
 
-# So many configurations have shown how large most fields become: the others are widened later.
+# This many configurations have shown how large most fields become: the others are widened later.
 _ROOM_UNTIL = 2**22
 
 # Up to this many chunks of one size are made before a larger size is used, most of which might
@@ -123,7 +123,7 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
         return fitting if fitting == sizes or largest <= fitting[-1] else (*fitting, largest)
 
     def working_bytes(self, chunks: int) -> int:
-        """What so many of the largest chunks take while they are made."""
+        """What that many of the largest chunks take while they are made."""
         return chunks * self.sizes[-1] * self._bytes_of_successor
 
     def size(self, num: int, wanted: int, at_least: int) -> int:

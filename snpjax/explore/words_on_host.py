@@ -22,7 +22,7 @@ from .table import empty_table, filled
 
 
 # Words of successors that wait to be compared with those of the configurations for which they are
-# taken: so many bytes, or this part of the memory for arrays of the host.
+# taken: this many bytes, or this part of the memory for arrays of the host.
 _MOST_WAITING, _PART_WAITING = 2**28, 4
 _COMPARED = 2**16  # configurations at once
 _FINGERPRINTED = 2**16

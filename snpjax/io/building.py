@@ -38,7 +38,7 @@ _MAX_UNKNOWN = 1_000  # that are reported
 @runtime_checkable
 class Tell(Protocol[P_contra]):
     """Takes findings, as `Report` does those at offsets and `json_checks.Findings` those at paths;
-    one with a `first` place is a repetition of what stands there."""
+    one with a `first` place is a repetition of what is there."""
 
     def error(
         self, place: P_contra, message: str, first: P_contra | None = None, /
@@ -168,5 +168,5 @@ class KnownNames(Generic[P]):
 
     @property
     def are_enough(self) -> bool:
-        """Whether so many were reported that others are not."""
+        """Whether the limit of reported problems is reached."""
         return len(self._unknown) >= _MAX_UNKNOWN

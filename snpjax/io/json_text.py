@@ -99,7 +99,7 @@ def decode(report: Report) -> object | None:
         report.error(half, f"{text[half : half + 6]} is {HALF} (write both halves)")
     except JSONDecodeError as error:
         is_escape = error.msg.startswith("Invalid \\escape")
-        fix = r"write a backslash twice: \\" if is_escape else "correct this place"
+        fix = r"write a backslash twice: \\" if is_escape else "fix the syntax here"
         report.error(error.pos, f"not well-formed JSON: {error.msg} ({fix})")
     except RecursionError:
         report_depth(report)

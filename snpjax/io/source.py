@@ -142,7 +142,7 @@ class Report:
     """The findings about one source, collected until the end of the reading.
 
     Findings of one kind at one place are told once: a family of 1,000 rules with one mistake has
-    one mistake. One with a `first` place is a repetition of what stands there. The first
+    one mistake. One with a `first` place is a repetition of what is there. The first
     `MAX_FINDINGS` errors are told, and as many warnings; after the `last` error, if there is one,
     the file is `Unreadable`.
     """

@@ -74,7 +74,7 @@ class XmlReader:
             reason = expat.ErrorString(error.code)
             reason = reason.removeprefix("not well-formed (").removesuffix(")")
             inside = f" inside <{self.open[-1]}>" if self.open else ""
-            fix = f"correct this place{self._hint}"
+            fix = f"fix the syntax here{self._hint}"
             self.report.error(at, f"not well-formed XML: {reason}{inside} ({fix})")
             return False
 

@@ -190,7 +190,7 @@ def load_yaml(report: Report) -> Document | None:
         if "nesting depth" in problem:  # libyaml reads ahead
             report_depth(report)
             return None
-        offset, fix = _place(error, source.text, builder.last), "correct this place"
+        offset, fix = _place(error, source.text, builder.last), "fix the syntax here"
         if "escape character" in problem:
             fix = r"in double quotes write a backslash twice: \\"
         if "nesting depth" in problem:  # libyaml, which reads ahead, has a limit of its own

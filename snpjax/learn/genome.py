@@ -95,9 +95,9 @@ def mutated(space: Space, genomes: Genome, mutations: float, key: Key[Array, ""]
     tables = {}
     for own, (name, (_, low, high)) in zip(jr.split(key, 7), fields.items(), strict=True):
         table = getattr(genomes, name)
-        whether, how, by, anew = jr.split(own, 4)
+        whether, how, by, redrawn = jr.split(own, 4)
         near = table + 2 * jr.bernoulli(by, shape=table.shape).astype(jnp.int32) - 1
-        other = jr.randint(anew, table.shape, low, high + 1)
+        other = jr.randint(redrawn, table.shape, low, high + 1)
         new = jnp.where(jr.bernoulli(how, shape=table.shape), jnp.clip(near, low, high), other)
         tables[name] = jnp.where(
             jr.bernoulli(whether, min(mutations / count, 1.0), table.shape), new, table

@@ -47,7 +47,7 @@ class ProliferationModel:
     """Stained cells that divide; each division halves the fluorescence.
 
     Each cell of `initial` draws a type by the proportions. A cell divides when its timer, drawn
-    anew from the law of its type, has run down, if that is not after `duration`: a division at
+    again from the law of its type, has run down, if that is not after `duration`: a division at
     exactly `duration` happens. It becomes two cells of half the fluorescence if that is above
     `phi_min`, and none otherwise. Cells do not die and keep their type.
 

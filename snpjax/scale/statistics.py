@@ -155,11 +155,11 @@ class Total(AbstractStatistic[PyTree]):
 
 # ---- sums over blocks of paths ----
 
-#: Floats are added within blocks of so many consecutive paths, in pairs of neighbours, and the sums
-#: of blocks in the order of their numbers.
+#: Floats are added within blocks of this many consecutive paths, in pairs of neighbours, and the
+#: sums of blocks in the order of their numbers.
 BLOCK = 4096
 
-_HALF = 16  # bits: sums of so many bits of a block's integers fit 32
+_HALF = 16  # bits: sums of this many bits of a block's integers fit 32
 
 
 def block_sums(values: PyTree, is_counted: Bool[Array, " paths"], block: int) -> PyTree:

@@ -95,7 +95,7 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 
 
 def save(figure: "Figure | str", path: str | os.PathLike[str], *, dpi: int = _DPI) -> None:
-    """Write a picture, or the text of an SVG file: it is whole or not there, and the same picture
+    """Write a picture, or the text of an SVG file, atomically; the same picture
     is the same file.
 
     **Raises:** `ValueError` for a suffix that is none of a picture; `OSError` where nothing can be

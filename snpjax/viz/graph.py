@@ -60,7 +60,7 @@ def graph(
 
 
 def is_small(found: Graph[ConfigurationsT, StepsT]) -> bool:
-    """Whether there are so few configurations that each is a box."""
+    """Whether there are few enough configurations to draw each as a box."""
     return found.num_configurations <= MAX_CONFIGURATIONS
 
 

@@ -107,7 +107,7 @@ def test_batches_graphs_and_nets_that_ran(files, figures):
         ("pair.pli -o out.svg --seed 3", "it needs --run"),
         ("pair.pli -o out.svg --witness 3", "it needs --graph"),
         ("pair.pli -o out.svg --max-depth 3", "it needs --graph"),
-        ("pair.pli -o out.svg --graph --run 3", "it excludes --run"),
+        ("pair.pli -o out.svg --graph --run 3", "use either --graph or --run"),
         ("pair.pli -o out.svg --drop-time", "this is a file of a spiking system"),
         ("half.lsn -o out.svg --strict", "this is a file of a net"),
         ("half.lsn -o out.svg --run 3 --paths 2", "this is a file of a net"),

@@ -612,7 +612,7 @@ def test_place_of_one_mistake(inside, message):
         ("<content>\n<x><id>x</id>\n</y></content>", "3:3", "mismatched tag"),
         ("<content>\n<x><id>x</id>", "2:14", "no element found"),
         ("<content></content>\n<content/>", "2:1", "junk after document element"),
-        ("<content>\n <c'0/></content>", "2:4", "inside <content> (correct this place; an id that"),
+        ("<content>\n <c'0/></content>", "2:4", "inside <content> (fix the syntax here; an id"),
         ("<content>\n&foo;</content>", "2:1", "undefined entity"),
         ("<content>\n\x00</content>", "2:1", "not well-formed XML"),
         ("<content>\n\ud800</content>", "2:1", "not well-formed XML"),

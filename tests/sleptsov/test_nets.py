@@ -200,7 +200,7 @@ def test_every_problem_of_a_net_is_told_at_once():
     "pairs, part",
     [
         ([(0, 0)], "transition t1 has priority over itself"),
-        ([(0, 9)], "names a transition that there is not"),
+        ([(0, 9)], "names an unknown transition"),
     ],
 )
 def test_priorities_that_are_none(pairs, part):

@@ -30,7 +30,7 @@ from .timing_cases import (
 )
 
 
-# Of one layout: a data set shall not fill the device.
+# Of one layout: a data set must not fill the device.
 _MOST_BYTES = {"cpu": 2**30, "gpu": 2**33}
 
 _ROUNDS = 10

@@ -79,8 +79,8 @@ def _named(kind: str) -> str | None:
 
 
 def _is_of_bits(question: Question) -> bool:
-    """Zeros and ones on a GPU, dense, and between so few nodes that a product takes as long as its
-    kernels take to start, which differs between a run and products alone, from which the model
+    """Zeros and ones on a GPU, dense, between so few nodes that a product takes as long as its kernels
+    take to start, which differs between a run and products alone, from which the model
     learned: sorting 1,000 numbers takes 6.9 ms by the rules of thumb and 12.1 by the model (H200,
     jax 0.11.2, 2026-11)."""
     f, is_binary = question.features, question.workload.max_input == 1

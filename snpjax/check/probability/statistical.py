@@ -40,7 +40,7 @@ from ..tracing import on_host
 from .path_property import Judge, Judged, PathProperty, asked
 
 
-# Paths of one batch: at most this many, and so few that their histories have at most these bytes.
+# Most paths of one batch, and most bytes of their histories.
 _MAX_BLOCK = 2**14
 _MAX_BYTES = 2**28
 

@@ -56,7 +56,7 @@ def keys_of(findings: Findings, value: object) -> Keys | None:
     if (neurons, synapses) == (NEW.neurons, NEW.synapses):
         return NEW
     old = neurons if neurons != NEW.neurons else synapses
-    message = f'this is the old schema of WebSnapse, with "{old}" (write it anew to have "neurons")'
+    message = f'this is the old schema of WebSnapse, with "{old}" (save it again to get "neurons")'
     findings.warning((Key(old),), message)
     return Keys(
         neurons,

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from ..model.execution import Execution
     from ..view.solution import NetSolution, NetSolutionBatch
 
-# On CPUs batches of at least so many paths are scanned, of nets with at most so many conditions.
+# On CPUs batches of at least `_MANY_PATHS` are scanned, of nets with at most `_MAX_SCANNED`
+# conditions.
 _MANY_PATHS, _MAX_SCANNED = 64, 300
 
 

@@ -107,7 +107,7 @@ def priority_problems(net: "SleptsovNet") -> Iterator[str]:
     pairs, size = net.priorities, net.num_transitions
     for pair in np.unique(np.nonzero((pairs < 0) | (pairs >= size))[0])[:MAX_PROBLEMS]:
         yield (
-            f"priority {tuple(pairs[pair].tolist())} names a transition that there is not "
+            f"priority {tuple(pairs[pair].tolist())} names an unknown transition "
             f"(there are {size}, numbered from 0)"
         )
 

@@ -258,7 +258,7 @@ def check_order(compatibility: Compatibility, layout: LayoutLike) -> None:
 
 
 def num_columns(table: SlotTable, size: int) -> int:
-    """The columns of the tables of so many neurons: one a neuron, or fewer where types are few."""
+    """The columns of the tables of `size` neurons: one a neuron, or fewer where types are few."""
     num_types = bucket(table.num_types + 1)
     is_smaller = num_types <= _MAX_TYPES and num_types * _NEURONS_PER_TYPE <= size
     return num_types if size > SMALL and is_smaller else size

@@ -23,7 +23,7 @@ def planned(
     count_dtype: np.dtype | type | None = None,
     faithful: bool = False,
 ) -> PartNeeds:
-    """How much memory a part of a system needs where it is split in so many, and how much it
+    """How much memory a part of a system needs where it is split into that many, and how much it
     receives. Listed synapses are taken to be stored in `ELL`.
 
     No graph is drawn and no synapse listed for it. In-degrees that are random are taken to be as

@@ -215,7 +215,7 @@ class PlasticityRule:
 
 
 class SpikeQuery(NamedTuple):
-    """Asks a neuron for so many of its spikes, or with `None` for all of them."""
+    """Asks a neuron for this many of its spikes, or for all of them if `None`."""
 
     spikes: int | None
     neuron: str

@@ -139,7 +139,7 @@ class AbstractSystem:
         return started(self, machine, initial, inputs)
 
     def planned(self: Any, parts: int, *, paths: int = 1, **options: Any) -> "PartNeeds":
-        """What a device needs that has one of so many parts of the neurons, see
+        """What a device needs that has one of this many parts of the neurons, see
         `snpjax.scale.plan`."""
         from ..lower.plan import planned
 

@@ -261,7 +261,7 @@ def _inherited(
         table = jnp.full(2 * room, empty, values[0].dtype)
         return table.at[place].set(jnp.concatenate(values), mode="drop")
 
-    # Of every neuron afterwards: where those of each kind are, and where they shall be.
+    # Of every neuron afterwards: where those of each kind are, and where they will be.
     origin = own.at[jnp.where(divides, twin, size)].set(own, mode="drop")
     parent = jnp.full(size, size, jnp.int32).at[jnp.where(buds, twin, size)].set(own, mode="drop")
     offset = jnp.arange(3, dtype=jnp.int32)[:, None] * room
@@ -342,7 +342,7 @@ def _of(table: Array, *index: Array | slice) -> Array:
 
 
 def _starts(counts: Array) -> Int[Array, " counts_and_one"]:
-    """Where each group of so many begins, and the total: an exclusive prefix sum."""
+    """Where each group of that many begins, and the total: an exclusive prefix sum."""
     return jnp.pad(_cumulative(counts), (1, 0))
 
 

@@ -20,7 +20,7 @@ Everywhere: TypeAlias = Integer[Array, "sources *paths"]
 
 _WORD = 32
 
-# A list has room for one in so many neurons.
+# A list has room for one in this many neurons.
 _LISTED = 64
 # Fewer bytes than these are not worth a list, for which devices first agree that it is long enough.
 _LEAST_SAVED = 2**22

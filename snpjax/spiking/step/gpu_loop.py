@@ -103,7 +103,7 @@ class _Plan:
         return any(kind in kinds for kind, *_ in self.parts)
 
     def memory(self, num_words: int) -> int:
-        """The words that a program writes for itself, where matrices of bits have so many rows."""
+        """The words that a program writes for itself, where matrices of bits have `num_words` rows."""
         return self.sharing.neurons + self.planes * num_words
 
     @property
@@ -131,7 +131,7 @@ def num_cores() -> int:
 
 
 def is_supported(program: SpikingProgram, save: Save, cores: int) -> bool:
-    """Whether a kernel on so many multiprocessors makes the steps of a program, by the first
+    """Whether a kernel on that many multiprocessors makes the steps of a program, by the first
     applicable rules."""
     return (
         program.initial.dtype == jnp.int32

@@ -7,7 +7,7 @@ import { Graph, layout as dagre } from "../vendor/dagre.esm.js";
 const MOST_LAYERED = { nodes: 400, edges: 1500 };
 const GAP = 36;
 
-// Both directions are tried with so many nodes at most.
+// Both directions are tried with at most this many nodes.
 const MOST_TRIED = 120;
 
 // Give every node x and y, its middle, and maybe every edge the points it runs through, so that

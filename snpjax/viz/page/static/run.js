@@ -99,7 +99,7 @@ export class Run extends EventTarget {
     return this.extend(this.position, count, count > 1);
   }
 
-  // As far as it goes, up to so many steps.
+  // As far as it goes, up to that many steps.
   async finish(most) {
     if (this.busy || this.model === null) return null;
     if (isRecorded) return this.show(this.last);
