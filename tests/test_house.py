@@ -189,6 +189,7 @@ FROM_OTHER_ROOMS = {
         *_SCENES,
         "snpjax._text.quoting",
         "snpjax.drawing.scene",
+        "snpjax.drawing.tikz",
         "snpjax.explore.drawing",
         "snpjax.spiking.view.pretty",
         "snpjax.spiking.view.summary",
@@ -208,7 +209,17 @@ def test_tests_mirror_the_product():
     modules = {path.stem.lstrip("_") for path in PACKAGES["snpjax"].glob("*.py")}
     beside = {path.stem.removeprefix("test_") for path in tests.glob("test_*.py")}
     # Texts and scripts, rules of the house, and what is compiled.
-    others = {"docs", "house", "extending", "dimacs", "papers", "programs", "tutorials"}
+    others = {
+        "benchmarks",
+        "docs",
+        "house",
+        "extending",
+        "dimacs",
+        "gallery",
+        "papers",
+        "programs",
+        "tutorials",
+    }
     assert beside - others <= modules
 
 

@@ -34,3 +34,13 @@ def test_tutorial_ends_with_what_next(name):
     assert "# ## What next\n" in last
     for link in re.findall(r"\]\(([^)#]+)", text):
         assert (TUTORIALS / link).exists(), link
+
+
+def test_examples_of_coming_from_run():
+    text = (REPOSITORY / "docs" / "coming_from.md").read_text()
+    names: dict[str, object] = {}
+    sections = text.split("\n## ")[1:]
+    for section in sections:
+        (block,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)  # one for each tool
+        exec(compile(block, f"coming_from.md: {section.splitlines()[0]}", "exec"), names)
+    assert len(sections) == 6

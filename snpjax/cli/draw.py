@@ -34,7 +34,14 @@ if TYPE_CHECKING:
 def draw(
     *,
     file: File,
-    output: Annotated[Path, value("-o/--output", "OUT", "A .svg, .png or .pdf file.")],
+    output: Annotated[
+        Path,
+        value(
+            "-o/--output",
+            "OUT",
+            "A .svg, .png or .pdf file; of a network, net or small graph also .tex.",
+        ),
+    ],
     run: Annotated[
         int | None,
         number(
@@ -85,7 +92,8 @@ def draw(
 ) -> None:
     """Draw a spiking neural P system or a Sleptsov net.
 
-    Other suffixes than .svg, runs and large graphs need matplotlib: pip install '.[viz]'.
+    Files .png and .pdf, runs and large graphs need matplotlib: pip install '.[viz]'. A .tex
+    file is a LaTeX document with a TikZ picture.
     """
     if graph and run is not None:
         raise typer.BadParameter("it excludes --run (give one of them)", param_hint="--graph")
@@ -96,7 +104,8 @@ def draw(
     from ..viz.axes import suffix_of
 
     try:
-        suffix_of(output)
+        if output.suffix.lower() != ".tex" or (run is not None and paths is not None):
+            suffix_of(output)
     except ValueError as error:
         raise typer.BadParameter(f"{error}", param_hint="--output") from None
     check_folder(output)

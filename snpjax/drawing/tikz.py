@@ -20,8 +20,8 @@ from .scene import (
 
 #: Points of a pixel: texts of 12 pixels are of 9 points.
 _POINTS = 0.75
-_HEAD = r"""%% pdflatex, or lualatex where names have letters of other scripts. To use the picture in a paper,
-%% copy the colours and the tikzpicture.
+_HEAD = r"""%% pdflatex, or lualatex where names have letters of other scripts. To use the picture
+%% in a paper, copy the colours and the tikzpicture.
 \documentclass{article}
 \usepackage[paperwidth=%.1fpt, paperheight=%.1fpt, margin=0pt]{geometry}
 \usepackage{tikz}

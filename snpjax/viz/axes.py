@@ -88,8 +88,8 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(
-            f"{os.fspath(path)}: the suffix {suffix!r} is no picture's (write one of "
-            f"{', '.join(SUFFIXES)})"
+            f"{os.fspath(path)}: the suffix {suffix!r} is not one of a picture (write one of "
+            f"{', '.join(SUFFIXES)}; networks, nets and small graphs also as .tex)"
         )
     return suffix
 

@@ -4,7 +4,10 @@ whatever the size of the axes."""
 import os
 import warnings
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from snpjax_formats.atomic import atomic_write
 
 from .._text.quoting import printable
 from ..drawing.scene import (
@@ -21,6 +24,7 @@ from ..drawing.scene import (
     to_svg,
     width_of,
 )
+from ..drawing.tikz import to_tikz
 from .axes import drawing, new_figure, part, save, suffix_of
 
 
@@ -60,10 +64,13 @@ def draw_scene(scene: Scene, ax: "Axes | None" = None) -> "Axes":
 
 
 def save_scene(scene: Scene, path: str | os.PathLike[str]) -> None:
-    """Write a scene: as SVG it is its own text, and needs no matplotlib.
+    """Write a scene: as SVG, or as LaTeX with TikZ (`.tex`), it is its own text, and needs no
+    matplotlib.
 
     **Raises:** as `snpjax.viz.axes.save`; `ImportError` for another suffix without matplotlib.
     """
+    if Path(path).suffix.lower() == ".tex":
+        return atomic_write(Path(path), to_tikz(scene))
     if suffix_of(path) == ".svg":
         return save(to_svg(scene), path)
     with new_figure(size_of(scene), is_filled=True) as figure:

@@ -96,8 +96,8 @@ def test_batches_graphs_and_nets_that_ran(files, figures):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("pair.pli -o out.gif", "no picture's (write one of .svg, .png, .pdf)"),
-        ("pair.pli -o out", "the suffix '' is no picture's"),
+        ("pair.pli -o out.gif", "not one of a picture (write one of .svg, .png, .pdf;"),
+        ("pair.pli -o out", "the suffix '' is not one of a picture"),
         ("pair.pli -o missing/out.svg", "there is no folder"),
         ("pair.pli -o folder.svg", "folder.svg: Is a directory"),
         ("pair.pli", "Missing option '-o'"),

@@ -1,6 +1,7 @@
 """Pictures: what is in them, and what they look like."""
 
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 from functools import partial
 
@@ -24,14 +25,16 @@ from snpjax.drawing.scene import (
     shortened,
     to_svg,
 )
+from snpjax.drawing.tikz import to_tikz
 from snpjax.explore import explore
 from snpjax.explore.drawing import graph_scene
 from snpjax.sleptsov.view.picture import net_scene
 from snpjax.spiking.view.picture import network_scene
-from snpjax.spiking.view.pretty import pretty
+from snpjax.spiking.view.pretty import pretty, typeset
 from snpjax.spiking.view.summary import summary
 from tests.check.test_graph_exports import CHUNKS, naturals
-from tests.support.helpers import with_ballast
+from tests.support.helpers import REPOSITORY, with_ballast
+from tests.support.processes import finished
 
 
 pytest.importorskip("matplotlib")
@@ -136,6 +139,14 @@ def test_a_text_is_cut_where_its_line_ends(text, most):
 def test_rules_in_the_signs_of_papers():
     assert pretty("a{12}(aa)*/a^3 -> a^2; 1") == "a¹²(aa)*/a³ → a²; 1"
     assert pretty("a+/a -> lambda") == "a⁺/a → λ"
+    for text, wanted in (
+        ("a^2(aa)*/a -> +-2(i, {j, k})", "a²(aa)*/a → ±2(i, {j, k})"),
+        ('a/a -> -1(i, {"x->a^2"})', 'a → −1(i, {"x->a^2"})'),
+        ("[a^2]_i -> []_j || []_k", "[a²]_i -> []_j || []_k"),
+        ("a^2/Q(a^3, j)(a^inf, k)", "a²/Q(a^3, j)(a^inf, k)"),
+    ):
+        (rule,) = snp.Neuron("i", 0, [text]).rules
+        assert typeset(rule, "i") == wanted
 
 
 def test_systems_that_change_and_variants():
@@ -499,3 +510,38 @@ def test_svg_of_every_shape():
     svg = to_svg(Scene((*shapes, TextLine(0, 0, "<&>", has_ground=True)), "a & b"))
     assert_plain(svg)
     assert svg.count("stroke-dasharray") == len(End) and "&lt;&amp;&gt;" in svg
+
+
+# ---- LaTeX ----
+
+
+def test_names_are_no_commands_in_latex():
+    system = snp.SpikingSystem([snp.Neuron(r"\input{x}_$1$ ^~%#&", 12, ["a^12/a^2 -> a"])])
+    text = to_tikz(network_scene(system))
+    assert r"\textbackslash{}input\{x\}\_\$1\$ \textasciicircum{}\textasciitilde{}\%\#\&" in text
+    assert r"a\textsuperscript{12}/a\textsuperscript{2} $\to$ a" in text
+    assert text.count("{") == text.count("}")
+
+
+def test_every_colour_of_a_latex_picture_is_defined():
+    for scene in (network_scene(natural_numbers()), graph_scene(snp.explore(natural_numbers()))):
+        text = to_tikz(scene)
+        defined = set(re.findall(r"definecolor{(\w+)}", text))
+        assert defined >= set(re.findall(r"\bsnp[0-9a-f]{6}\b", text)) and defined
+
+
+@pytest.mark.tools
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex")
+def test_latex_pictures_compile(tmp_path):
+    """Of a system with every kind of sign, a net and a graph."""
+    rules = ["a/a -> +-2(i_1, {j, k})", "a^2(aa)*/a -> a^12; 3", "a+/a^3 -> lambda"]
+    neurons = [snp.Neuron("i_1", 2, rules), *map(snp.Neuron, "jk")]
+    system = snp.SpikingSystem(neurons, [("i_1", "j")], level="extended")
+    net = snp.read_net(REPOSITORY / "examples/half.lsn")
+    graph = snp.explore(natural_numbers())
+    for number, scene in enumerate((network_scene(system), net_scene(net), graph_scene(graph))):
+        snp.viz.canvas.save_scene(scene, tmp_path / f"{number}.tex")
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{number}.tex"]
+        done = finished(*command, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout
+        assert (tmp_path / f"{number}.pdf").exists()

@@ -4,11 +4,12 @@ import re
 from collections.abc import Sequence
 
 from ...drawing.scene import shortened
-from ..model.rule import AnyRule, Rule, rule_text
+from ..model.rule import AnyRule, PlasticityRule, RequestRule, Rule, rule_text
 
 
 _MAX_WIDTH = 34  # characters of a line
 _POWER = re.compile(r"([aā])(?:\^(\d+)|\{(\d+)\})")
+_ALPHAS = {"+": "+", "-": "−", "+-": "±", "-+": "∓"}
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -24,14 +25,26 @@ def pretty(text: str) -> str:
     return text.replace("->", "→").replace("lambda", "λ").replace("a+", "a⁺")
 
 
+def typeset(rule: AnyRule, label: str) -> str:
+    """The text of any rule in the signs of papers; names in it stay as they are."""
+    text = rule_text(rule, label)
+    match rule:
+        case Rule():
+            return pretty(text)
+        case PlasticityRule():
+            left, _, right = text.partition(" -> ")
+            return f"{pretty(left)} → {_ALPHAS[rule.alpha]}{right.removeprefix(rule.alpha)}"
+        case RequestRule():
+            left, slash, right = text.partition("/Q(")
+            return pretty(left) + slash + right
+    guard, _, right = text.partition("]")
+    return pretty(guard) + "]" + right
+
+
 def rule_lines(rules: Sequence[AnyRule | str], label: str, most: int) -> list[str]:
     """The first rules of a neuron, a line each, and how many more there are; texts as they are."""
     texts = [
-        pretty(f"{rule}")
-        if isinstance(rule, Rule)
-        else rule
-        if isinstance(rule, str)
-        else rule_text(rule, label)
+        rule if isinstance(rule, str) else typeset(rule, label)
         for rule in rules[: most if len(rules) <= most else most - 1]
     ]
     left = len(rules) - len(texts)

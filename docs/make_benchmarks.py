@@ -1,0 +1,146 @@
+"""Build the page of benchmarks: plots and tables of the results in bench/measured.
+
+    python docs/make_benchmarks.py     # writes docs/benchmarks, which is not committed
+
+mkdocs runs it as a hook before it builds the site.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+
+
+ROOT = Path(__file__).resolve().parents[1]
+MEASURED = ROOT / "bench" / "measured"
+FOLDER = ROOT / "docs" / "benchmarks"
+DEVICES = {"cpu": "two CPU cores", "gpu": "one NVIDIA H200"}
+#: Kinds of results that are of snpjax itself; any other is another tool.
+OURS = ("cold", "warm", "kept")
+
+INTRODUCTION = """\
+# Benchmarks
+
+How long public calls take, beside other tools where there is one that does the same work. Plots and
+tables are drawn from the results in `bench/measured` whenever this page is built. `bench/README.md`
+lists the question behind each script and how to measure again:
+
+```sh
+PYTHONPATH=.:formats python bench/run.py -o new.jsonl
+```
+
+*Cold* is the first call in a new process, compilation included. *Warm* is the least time of the
+calls after it. Every answer is checked before the clock starts.
+"""
+
+
+def results(device: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """The results of a device: by figure, then by kind. The last one in the file counts."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for line in (MEASURED / f"{device}.jsonl").read_text(encoding="utf-8").splitlines():
+        one = json.loads(line)
+        found.setdefault(one["name"], {})[one["kind"]] = one
+    return found
+
+
+def is_rate(result: Mapping[str, Any]) -> bool:
+    """Whether more is better: steps or configurations a second."""
+    return result["unit"].endswith("/s")
+
+
+def times_as_fast(kinds: Mapping[str, Mapping[str, Any]], tool: str) -> float:
+    """How many times as fast the warm call is as the tool."""
+    ratio = kinds[tool]["value"] / kinds["warm"]["value"]
+    return 1 / ratio if is_rate(kinds["warm"]) else ratio
+
+
+def against(device: str) -> list[tuple[str, str, float]]:
+    """Figure, tool and how many times as fast, for all that were timed beside a tool."""
+    return [
+        (name, tool, times_as_fast(kinds, tool))
+        for name, kinds in results(device).items()
+        if "warm" in kinds
+        for tool in kinds
+        if tool not in OURS
+    ]
+
+
+def draw_against(device: str, path: Path) -> None:
+    rows = sorted(against(device), key=lambda row: row[2])
+    figure, axes = plt.subplots(figsize=(8, 1 + 0.28 * len(rows)), layout="constrained")
+    axes.barh(
+        [f"{name} ({tool})" for name, tool, _ in rows], [x for *_, x in rows], color="#0072B2"
+    )
+    axes.set_xscale("log")
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.set_xlabel("times as fast as the other tool")
+    axes.set_title(DEVICES[device])
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def draw_sorting(path: Path) -> None:
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    for device, colour, marker in (("cpu", "#D55E00", "s"), ("gpu", "#0072B2", "o")):
+        points = sorted(
+            (int(name.removeprefix("sort ").replace(",", "")), kinds["warm"]["value"])
+            for name, kinds in results(device).items()
+            if name.startswith("sort ")
+        )
+        axes.plot(*zip(*points, strict=True), color=colour, marker=marker, label=DEVICES[device])
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("numbers sorted (3n neurons, n steps)")
+    axes.set_ylabel("milliseconds, a warm call")
+    axes.legend()
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def table(device: str) -> Iterable[str]:
+    yield "| figure | unit | cold | warm | beside |"
+    yield "|---|---|---|---|---|"
+    for name, kinds in results(device).items():
+        unit = next(iter(kinds.values()))["unit"]
+        cold, warm = (number(kinds[k]["value"]) if k in kinds else "" for k in ("cold", "warm"))
+        others = [f"{x} {number(kinds[x]['value'])}" for x in kinds if x not in OURS]
+        yield f"| {name} | {unit} | {cold} | {warm} | {', '.join(others)} |"
+
+
+def number(value: float) -> str:
+    """Three digits, without an exponent below a million."""
+    return f"{value:.2e}" if value >= 1e6 else f"{float(f'{value:.3g}'):,.10g}"
+
+
+def sources(device: str) -> str:
+    """When and by what the results of a device were measured."""
+    every = [one for kinds in results(device).values() for one in kinds.values()]
+    names = sorted({f"{x['device']}, {x['date']}, jax {x['versions']['jax']}" for x in every})
+    return "; ".join(names)
+
+
+def main(folder: Path = FOLDER) -> None:
+    """Write the page and its plots."""
+    folder.mkdir(exist_ok=True)
+    lines = [INTRODUCTION, "## Sorting", ""]
+    draw_sorting(folder / "sorting.svg")
+    lines += ["![Time to sort n numbers on two devices](sorting.svg)", ""]
+    for device, words in DEVICES.items():
+        lines += [f"## On {words}", "", f"{sources(device)}.", ""]
+        if against(device):
+            draw_against(device, folder / f"against_{device}.svg")
+            lines += [f"![snpjax beside other tools on {words}](against_{device}.svg)", ""]
+        lines += [*table(device), ""]
+    (folder / "index.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def on_pre_build(config: object) -> None:
+    """Called by mkdocs before it collects the files of the site."""
+    del config
+    main()
+
+
+if __name__ == "__main__":
+    main()
