@@ -109,7 +109,7 @@ def _last(now: Extent, wanted: int, available: int, most: int) -> Extent | None:
 
 
 def grown(capacity: int, wanted: int, row: int, much: int | None = None, devices: int = 1) -> int:
-    """The capacity of a larger store, of which each device has a part; `row` are the bytes of a row.
+    """The capacity of a larger store, of which each device has a part, with rows of `row` bytes.
     All of them together may take `much` bytes without need."""
     much = (_much() if much is None else much) // devices
     growth = _GROWTH if _GROWTH * wanted * row <= much else 2

@@ -28,10 +28,18 @@ class Replay(NamedTuple):
 def replay(
     system: SpikingSystem, spikes: Integer[Array | np.ndarray, "neurons paths"], /, *, steps: int
 ) -> Replay:
-    """This many steps of an exact system from each of many configurations, by the machine that
-    `snpjax.run` runs: integers, and the first applicable rule of each neuron.
+    """Run an exact system from each of many configurations, with the first applicable rule.
 
-    It runs where `spikes` is, if that is a JAX array, else on the default device.
+    The machine is that of `snpjax.run`, and counts are integers. It runs where `spikes` is, if that
+    is a JAX array, else on the default device.
+
+    **Arguments:**
+
+    - `system`: a system whose network does not change.
+    - `spikes`: `(neurons, paths)`, the spikes of each neuron before the first step.
+    - `steps`: how many steps each path makes.
+
+    **Returns:** a `Replay`.
 
     **Raises:** `ValueError` for counts that are no whole numbers or of other neurons, for a network
     that changes, and for counts that overflow.

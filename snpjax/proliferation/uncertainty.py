@@ -169,7 +169,14 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
 
 
 def goodness_of_fit(calibration: Calibration) -> Goodness:
-    """Compare the measured bins with the fitted model, beyond their own noise."""
+    """Compare the measured bins with the fitted model, beyond their own noise.
+
+    **Arguments:**
+
+    - `calibration`: the result of `calibrate`.
+
+    **Returns:** a `Goodness`.
+    """
     observed = calibration.observed
     total = observed.sum()
     groups = pooled(observed)
@@ -189,8 +196,16 @@ def goodness_of_fit(calibration: Calibration) -> Goodness:
 
 
 def profile(calibration: Calibration, name: str, *, num: int = 15, widths: float = 4.0) -> Profile:
-    """The profile likelihood of one number, at `num` values on each side of its best one, up to
-    `widths` standard errors away or to its bounds.
+    """Compute the profile likelihood of one parameter: the best fit at each of its values.
+
+    **Arguments:**
+
+    - `calibration`: the result of `calibrate`.
+    - `name`: the parameter, which the calibration has searched.
+    - `num`: the number of values on each side of the best one.
+    - `widths`: how far the values reach, in standard errors, within the bounds of the search.
+
+    **Returns:** a `Profile`.
 
     **Raises:** `ValueError` for a name that was not searched.
     """

@@ -19,11 +19,18 @@ def simulate(
     steps: int,
     checkpoint: bool = False,
 ) -> tuple[RateState, dict[str, dict[str, Float[Array, "steps neurons"]]]]:
-    """The state after this many steps, and what is recorded after each: a pure function of the
-    machine, with derivatives by all of its floats.
+    """Run a network as a pure function of its machine, with derivatives by all of its floats.
 
-    `checkpoint` computes each step twice for a gradient instead of keeping what it computed. In 64
-    bits, call it inside `jax.enable_x64(True)`.
+    With 64-bit values, call it inside `jax.enable_x64(True)`.
+
+    **Arguments:**
+
+    - `machine`: from `lower(network).machine`.
+    - `state`: where to start; by default the initial state.
+    - `steps`: the number of steps.
+    - `checkpoint`: recompute each step for a gradient, instead of keeping its intermediate values.
+
+    **Returns:** the state after the last step, and by population what is recorded after each step.
     """
     return _simulate(machine, machine.init() if state is None else state, steps, checkpoint)
 

@@ -99,8 +99,15 @@ def whole(tree: PyTree) -> PyTree[np.ndarray]:
 
 
 def gather(solutions: SavedT) -> SavedT:
-    """What all processes have of a run, in each of them: all paths, in the order of their numbers.
-    Histories are copied, too, so that it may take much memory."""
+    """Copy the paths of all processes to each of them.
+
+    **Arguments:**
+
+    - `solutions`: this process's part of a batch. Every process makes this call.
+
+    **Returns:** all paths, in the order of their numbers. Histories are copied too, which may take
+    much memory.
+    """
     trajectory = solutions.trajectory
     if trajectory.numbers is None:
         return solutions

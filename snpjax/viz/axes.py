@@ -95,8 +95,13 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 
 
 def save(figure: "Figure | str", path: str | os.PathLike[str], *, dpi: int = _DPI) -> None:
-    """Write a picture, or the text of an SVG file, atomically; the same picture
-    is the same file.
+    """Write a picture to a file, atomically. Equal pictures give equal files.
+
+    **Arguments:**
+
+    - `figure`: a Matplotlib figure, such as `ax.figure`, or the text of an SVG file.
+    - `path`: the file, whose suffix is the format: `.png`, `.svg` or `.pdf`.
+    - `dpi`: pixels per inch, where the format has pixels.
 
     **Raises:** `ValueError` for a suffix that is none of a picture; `OSError` where nothing can be
     written.

@@ -43,6 +43,9 @@ def graph(
 
     - `witness`: a configuration; the shortest path to it is thick and in colour.
     - `labels`: what stands at the edges: "emissions" of the output neurons, or "rules".
+    - `ax`: the axes to draw on; by default those of a new figure.
+
+    **Returns:** the axes.
 
     **Raises:** `ValueError` for a missing witness, and where edges are drawn that were
     not kept; `ImportError` without matplotlib.

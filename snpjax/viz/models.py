@@ -41,12 +41,18 @@ def network(
 
 
 def positions(system: SpikingSystem) -> dict[str, tuple[float, float]]:
-    """The middle of the box of every neuron by its name, in pixels, y downwards.
+    """Place the neurons of a picture of a system.
 
-    They are those that the model's file gives (`system.notes["positions"]`) where it gives all;
-    else layers from left to right where there is no cycle, and springs otherwise. The same system
-    has the same positions everywhere, and boxes of `snpjax.viz.network` do not overlap there. Of
-    labels that no neuron bears there are none.
+    If the file of the model gives all positions (`system.notes["positions"]`), they are used. If
+    not, a network without a cycle is placed in layers from left to right, and any other one by
+    springs. The same system has the same positions everywhere, and boxes of `snpjax.viz.network` do
+    not overlap.
+
+    **Arguments:**
+
+    - `system`: the system. Labels that no neuron bears have no position.
+
+    **Returns:** the centre `(x, y)` of each neuron's box by its name, in pixels, with y downwards.
     """
     arranged = arrange(system, max_neurons=max(len(system.neurons), 1))
     middles = arranged.middles.tolist()

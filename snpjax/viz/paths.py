@@ -30,7 +30,11 @@ def numbers(
 
     **Arguments:**
 
+    - `solution`: a batch of paths.
     - `output`: which output neuron, where there are several.
+    - `ax`: the axes to draw on; by default those of a new figure.
+
+    **Returns:** the axes.
 
     **Raises:** `ValueError` if it was no batch, or the output is a population of several neurons;
     `ImportError` without matplotlib.
@@ -48,8 +52,16 @@ def numbers(
 def halting_times(
     solution: SolutionBatch | NetSolutionBatch, *, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw after how many steps the paths of a batch halted; those that did not are one bar at the
-    right.
+    """Draw after how many steps the paths of a batch halted, as a histogram.
+
+    Paths that did not halt are one bar at the right.
+
+    **Arguments:**
+
+    - `solution`: a batch of paths.
+    - `ax`: the axes to draw on; by default those of a new figure.
+
+    **Returns:** the axes.
 
     **Raises:** `ValueError` if it was no batch; `ImportError` without matplotlib.
     """

@@ -25,13 +25,17 @@ _ROW, _LEAST = 0.14, 1.3  # inches
 
 
 def raster(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the spike raster of a run: a mark where a neuron emits in a step, in colour where it is
-    an output.
+    """Draw the spike raster of a run: a mark where a neuron emits in a step, in colour for outputs.
 
-    Of thousands of neurons or steps a mark stands for a block of them in which some neuron emits;
-    the label says how large these are.
+    For thousands of neurons or steps, a mark stands for a block in which some neuron emits. The
+    label gives the size of a block.
 
-    Of a batch, draw one path: `raster(batch[0])`.
+    **Arguments:**
+
+    - `solution`: one path with its emissions; of a batch, draw `batch[0]`.
+    - `ax`: the axes to draw on; by default those of a new figure.
+
+    **Returns:** the axes.
 
     **Raises:** `ValueError` if emissions were not saved; `ImportError` without matplotlib.
     """
@@ -62,10 +66,15 @@ def raster(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
 def heat_map(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
     """Draw how many spikes each neuron holds over time, with a bar of colours.
 
-    Of thousands of neurons or steps a pixel is the largest number of a block; the label says how
-    large these are. Where spikes may be negative, it is the one farthest from 0.
+    For thousands of neurons or steps, a pixel shows the largest number of a block, or the one
+    farthest from 0 if counts may be negative. The label gives the size of a block.
 
-    Of a batch, draw one path: `heat_map(batch[0])`.
+    **Arguments:**
+
+    - `solution`: one path with its configurations; of a batch, draw `batch[0]`.
+    - `ax`: the axes to draw on; by default those of a new figure.
+
+    **Returns:** the axes.
 
     **Raises:** `ValueError` if configurations were not saved; `ImportError` without matplotlib.
     """

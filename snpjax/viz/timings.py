@@ -29,6 +29,9 @@ def timings(
 
     - `seconds`: of (layout, direction); `None` for what was not measured, as it does not fit.
     - `chosen`: a layout, or one in a direction, to be marked.
+    - `ax`: the axes to draw on; by default those of a new figure.
+
+    **Returns:** the axes.
 
     **Raises:** `ValueError` for an empty table, a time that is no positive number, or a choice that
     is not in it, all problems at once; `ImportError` without matplotlib.

@@ -99,15 +99,15 @@ def items_of(path: str) -> Iterator[tuple[str, object]]:
 
 
 def undocumented() -> Iterator[str]:
-    """Public names without a docstring; and functions of `snpjax` itself that have parameters and
-    do not state arguments and result."""
+    """Public names without a docstring; and functions of `snpjax` and `snpjax.viz` that have
+    parameters and do not state arguments and result."""
     for path in public_names().values():
         value = value_of(path)
         text = inspect.getdoc(value) or ""
         if inspect.isclass(value) or inspect.isfunction(value):
             if not text or text.startswith(f"{value.__name__}("):
                 yield path
-            elif re.fullmatch(r"snpjax\.\w+", path) and inspect.isfunction(value):
+            elif re.fullmatch(r"snpjax\.(viz\.)?\w+", path) and inspect.isfunction(value):
                 signature = inspect.signature(value)
                 told = signature.return_annotation in (None, "None") or "**Returns:**" in text
                 if signature.parameters and not ("**Arguments:**" in text and told):

@@ -79,7 +79,7 @@ def _named(kind: str) -> str | None:
 
 
 def _is_of_bits(question: Question) -> bool:
-    """Zeros and ones on a GPU, dense, between so few nodes that a product takes as long as its kernels
+    """Zeros and ones on a GPU, dense, with a product that takes no longer than its kernels
     take to start, which differs between a run and products alone, from which the model
     learned: sorting 1,000 numbers takes 6.9 ms by the rules of thumb and 12.1 by the model (H200,
     jax 0.11.2, 2026-11)."""

@@ -103,7 +103,7 @@ class _Plan:
         return any(kind in kinds for kind, *_ in self.parts)
 
     def memory(self, num_words: int) -> int:
-        """The words that a program writes for itself, where matrices of bits have `num_words` rows."""
+        """The words that a program writes for itself if matrices of bits have `num_words` rows."""
         return self.sharing.neurons + self.planes * num_words
 
     @property
