@@ -26,6 +26,9 @@ EXAMPLES = ROOT / "examples"
 FOLDER = ROOT / "docs" / "gallery"
 sys.path.append(str(EXAMPLES))
 
+from register_machines import KOREC, execute  # noqa: E402
+
+
 Model: TypeAlias = snp.SpikingSystem | snp.SleptsovNet
 
 
@@ -212,8 +215,6 @@ def doubles(model: snp.SpikingSystem) -> bool:
 
 def follows_korec(model: snp.SpikingSystem) -> bool:
     """From 100 random contents of the registers from which the machine halts soon."""
-    from register_machines import KOREC, execute
-
     rng = np.random.default_rng(0)
     halting: list[tuple[list[int], list[int]]] = []
     while len(halting) < 100:
