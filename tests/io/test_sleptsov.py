@@ -866,7 +866,7 @@ def test_generate_and_convert(tmp_path):
         (["generate", "d", "a.lsn", 1, 2], 2, "number of levels"),
         (["generate", "d", "a.hsn", 1], 2, "no sub-nets"),
         (["generate", "add", "a.txt", 1, 2], 2, "cannot be written"),
-        (["generate", "add", "no/a.lsn", 1, 2], 2, "check the name"),
+        (["generate", "add", "no/a.lsn", 1, 2], 2, "there is no folder no"),
         (["generate", "mmul", "a.mcc", "--size", 13], 1, "Write LSN"),
         (["convert", "bad.lsn", "a.lsn"], 2, "bad.lsn:1:1"),
         (["convert", "good.net", "a.lsn"], 1, "test arc from x to b"),
