@@ -117,7 +117,8 @@ assert np.array_equal(exact.spikes[-2:], counted(layers, jnp.asarray(pairs)))
 #
 # `AnyInput(1, most=6)` lets the environment send 0 to 6 spikes to each input neuron in the first
 # step. The graph then holds the computations on all 49 inputs, and one query speaks of all of
-# them: whenever the first input neuron holds more spikes than the second, the system halts later
+# them (a query with `followed by` speaks of every step, also those before the inputs are there
+# and after they are used, so its left side should name what only they cause): whenever the first input neuron holds more spikes than the second, the system halts later
 # and the first output neuron holds more than the second.
 
 # %%

@@ -48,7 +48,9 @@ def check(
     file: File,
     queries: Annotated[
         list[str],
-        typer.Argument(metavar="QUERY...", help="What is to hold, as 'always n3 <= 4'."),
+        typer.Argument(
+            metavar="QUERY...", help="The property to check, for example 'always n3 <= 4'."
+        ),
     ],
     max_configurations: Annotated[
         int,

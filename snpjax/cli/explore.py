@@ -85,11 +85,11 @@ def explore(
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find every configuration that a system, or every marking that a net, can reach, by all
+    """Find every configuration of a system, or marking of a net, that can be reached, following all
     choices.
 
-    The exit status is 0 also when a limit cut the search, which is said; it is 1 when spikes
-    overflowed or the memory was not enough.
+    The exit status is 0 also if a limit ended the search, which is reported; it is 1 if spikes
+    overflowed or memory ran out.
     """
     stored = layout_named(layout)
     capped = search.saturation()

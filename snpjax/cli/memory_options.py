@@ -31,7 +31,7 @@ class MemoryOptions:
     ] = None
     spill_folder: Annotated[
         Path | None,
-        value("--spill-folder", "FOLDER", "Where files are for what does not fit in memory."),
+        value("--spill-folder", "FOLDER", "Folder for data that does not fit in memory."),
     ] = None
     fingerprints: Annotated[
         bool,

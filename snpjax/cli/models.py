@@ -76,8 +76,7 @@ class AllPathsOptions:
         int | None,
         number(
             "--inputs",
-            "On every input train of 0 and 1 spikes in the first N steps, in every neuron that has "
-            "a train.",
+            "Allow any train of 0 or 1 spikes in the first N steps, at every input neuron.",
         ),
     ] = None
     saturate: Annotated[

@@ -81,7 +81,7 @@ def explore(
     - `memory`: bytes on the device, in main memory and in files that the search may take.
     - `exact`: compare configurations wherever their fingerprints are the same. Without that the
       search knows them by their fingerprints alone, from its beginning, and one of n configurations
-      is missed with a probability of n^2 / 2^65 at most, which the graph and its verdicts say.
+      is missed with a probability of n^2 / 2^65 at most, which the graph and its verdicts report.
     - `checkpoint`: where the search saves what it has found, to go on from there; see
       `snpjax.Checkpoint`.
     - `progress`: called with the number of configurations and the depth now and then.

@@ -23,7 +23,8 @@ class Generated(Generic[T]):
 
     - `values`: what was found.
     - `complete_up_to`: no number up to this one is missing, or no train up to this length. What is
-      larger may be missing, because not every computation was followed that far.
+      larger may be missing, because not every computation was followed that far; `40 in found` is a
+      `ValueError` then, unless 40 was found.
     """
 
     values: tuple[T, ...]
@@ -36,7 +37,15 @@ class Generated(Generic[T]):
         return len(self.values)
 
     def __contains__(self, one: object) -> bool:
-        return one in self.values
+        if one in self.values:
+            return True
+        size = len(one) if isinstance(one, tuple) else one
+        if isinstance(size, int) and size > self.complete_up_to:
+            raise ValueError(
+                f"Whether {one!r} is generated is not known: what was found is complete up to "
+                f"{self.complete_up_to} only. Pass a larger bound."
+            )
+        return False
 
     def __str__(self) -> str:
         listed = ", ".join(map(str, self.values))

@@ -97,7 +97,8 @@ def fit(
     Calls with the same functions, and models and data of the same shapes, share one compilation: a
     lambda is another function each time it is made.
 
-    **Returns:** the model and the losses.
+    **Returns:** the model after the last update, and the loss of each step, computed before its
+    update: the loss of the returned model itself is not among them.
 
     **Raises:** `NotFinite` at the end of the epoch in which a loss or a gradient was not; from that
     step on nothing was changed. `ValueError` for data that fit no batch, and for parts that do not

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
 
 _MAX_BARS = 60
+_MAX_TICKS = 12
 _MAX_OUTPUTS = 5
 
 
@@ -94,7 +95,7 @@ def whole_batch(solution: SolutionBatch) -> "Figure":
 
 def _check_batch(solution: object) -> None:
     if not isinstance(solution, SolutionBatch | NetSolutionBatch):
-        raise ValueError("This is no batch of paths. Run with `paths=...`.")
+        raise ValueError("This is not a batch of paths. Run with `paths=...`.")
 
 
 def _bars(ax: "Axes", values: Int[np.ndarray, " some"], num_others: int, others: str) -> None:
@@ -107,9 +108,10 @@ def _bars(ax: "Axes", values: Int[np.ndarray, " some"], num_others: int, others:
     if len(values):
         ax.bar(starts + (width - 1) / 2, counts / total, width=0.85 * width, color=BLUE)
         whole_numbers(ax.xaxis)
-        # No number beyond those that there are.
-        ticks = [x for x in ax.get_xticks() if low <= x <= high]
-        ax.set_xticks(ticks or [low])
+        found = np.unique(values)
+        if len(found) > _MAX_TICKS:  # none beyond the values
+            found = [x for x in ax.get_xticks() if low <= x <= high]
+        ax.set_xticks(found)
     ax.set(ylabel=f"share of {total:,} paths", ylim=(0, None))
     if width > 1:
         ax.set_title(f"a bar: {width} neighbouring numbers", loc="right", fontsize="small")

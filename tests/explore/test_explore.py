@@ -263,3 +263,5 @@ def test_what_is_generated_is_a_collection():
     found = explore(snp.read(REPOSITORY / "examples/natural_numbers.pli")).intervals(9)
     assert list(found) == [2, 3, 4, 5, 6, 7, 8, 9] and found.complete_up_to == 9
     assert len(found) == 8 and 3 in found and 1 not in found
+    with pytest.raises(ValueError, match="complete up to 9 only"):
+        assert 10 not in found

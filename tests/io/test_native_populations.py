@@ -40,7 +40,7 @@ SORTER = """{
   ],
   "projections": [
     {"from": "i", "to": "s", "graph": {"kind": "all_to_all"}},
-    {"from": "s", "to": "o", "graph": {"kind": "intervals", "start": [2, 1, 0], "stop": [3, 3, 3]}}
+    {"from": "s", "to": "o", "graph": {"kind": "intervals", "start": [0, 1, 2], "stop": [3, 3, 3]}}
   ],
   "input": {},
   "output": ["o"]

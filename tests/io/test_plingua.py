@@ -299,7 +299,7 @@ def test_three_errors():
         ("@mu = x; @minst = (1,1);", "3:10", "no input neuron"),
         ("@mu = x; @min = x; @minst = (0,1);", "3:30", "the step of an input spike is 0"),
         ("@mu = x; call net();", "3:10", "no module net (the only one is 'main')"),
-        ("@mu = x; call main(1);", "3:10", "has 0 parameters, not 1"),
+        ("@mu = x; call main(1);", "3:10", "takes 0 parameters, but the call gives 1"),
         ("@mu = x; call main();", "3:10", "do not end"),
         ("@mu = x; @ms(x) = a*k;", "3:21", "variable k is not defined"),
         ("@mu = x; @ms(x) = a*(1/2);", "3:21", "is 1/2, not an integer"),

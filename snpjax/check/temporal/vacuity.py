@@ -1,4 +1,4 @@
-"""Parts of a query that are true for a bad reason: what should trigger them never happens."""
+"""Parts of a query that are vacuously true: what should trigger them never happens."""
 
 from collections.abc import Iterator
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from ..._text.counts import plural
 from ..._text.nearest import nearest
 from ...spiking.model.guard import Guard
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Rule
@@ -190,8 +191,8 @@ class _Expander:
             raise Mistake(call.offset, message)
         if len(call.arguments) != len(module.parameters):
             message = (
-                f"the module {module.name} has {len(module.parameters)} parameters, not "
-                f"{len(call.arguments)} (write call {module.name}({', '.join(module.parameters)}))"
+                f"the module {module.name} takes {plural(len(module.parameters), 'parameter')}, but "
+                f"the call gives {len(call.arguments)} (write call {module.name}({', '.join(module.parameters)}))"
             )
             raise Mistake(call.offset, message)
         values = [

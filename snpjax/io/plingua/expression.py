@@ -99,7 +99,7 @@ def _undefined(name: str, scope: Scope) -> str:
     known = ", ".join(sorted(scope)[:5]) or "none"
     return (
         f"the variable {name} is not defined here (define it with let, as a parameter or by a "
-        f"range further right, the outer loop; known: {known})"
+        f"range to the right of this one; known: {known})"
     )
 
 
