@@ -233,8 +233,19 @@ def run(
         )
         with checkpoints as held:
             resume = partial(_resumed, own)
-            given_run = machine, choice, max_steps, save, grow, unroll, progress
-            driver = Driver(*given_run, settled, where, held, resume)
+            driver = Driver(
+                machine,
+                choice,
+                max_steps,
+                save,
+                grow,
+                unroll,
+                progress,
+                settled=settled,
+                placement=where,
+                checkpoints=held,
+                resume=resume,
+            )
             if observe is not None:
                 return _observed(driver, observe, state, size, throw)
             nbytes = lowered.initial_nbytes if state is lowered.initial else nbytes_of(state)

@@ -117,9 +117,12 @@ assert np.array_equal(exact.spikes[-2:], counted(layers, jnp.asarray(pairs)))
 #
 # `AnyInput(1, most=6)` lets the environment send 0 to 6 spikes to each input neuron in the first
 # step. The graph then holds the computations on all 49 inputs, and one query speaks of all of
-# them (a query with `followed by` speaks of every step, also those before the inputs are there
-# and after they are used, so its left side should name what only they cause): whenever the first input neuron holds more spikes than the second, the system halts later
+# them: whenever the first input neuron holds more spikes than the second, the system halts later
 # and the first output neuron holds more than the second.
+#
+# `followed by` speaks of every step, also of those before the inputs are there and after they are
+# used. Its left side must therefore be false while the inputs are 0; a property of all inputs at
+# once is written `next (p implies eventually q)`.
 
 # %%
 inputs = ("0{0}", "0{1}")

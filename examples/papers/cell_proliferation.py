@@ -98,7 +98,7 @@ def simulation(table: Comparison) -> None:
     table.section("Simulation cell by cell, made-up data")
     model = read_model(Path(__file__).resolve().parents[1] / "proliferation.model.json").model()
     expected = pr.expected(model)
-    pr.simulate(model, jax.random.key(1))
+    pr.simulate(model, jax.random.key(1), runs=20)  # which compiles
     start = time.perf_counter()
     sample = pr.simulate(model, jax.random.key(0), runs=20)
     seconds = (time.perf_counter() - start) / 20

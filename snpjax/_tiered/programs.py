@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 #: Seconds of evaluation after which a program is compiled: about a third of what that takes.
 PATIENCE = 0.3
-# A program of at most `_SMALL` equations compiles in 30 ms, and does after `_MANY` evaluations.
+# A program of at most `_SMALL` equations compiles in 30 ms: after `_MANY` evaluations, it is.
 _SMALL, _MANY = 50, 100
 # A program whose results have more elements is compiled at once, and one with arguments that large
 # on an accelerator, from where they would have to be moved.

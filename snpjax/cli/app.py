@@ -18,8 +18,8 @@ from .streams import standard_streams
 # What `snpjax --help` says about the commands: the first paragraph of their own help.
 _COMMANDS = {
     "run": "Run a spiking neural P system and show its computation.",
-    "explore": "Find every configuration that a system, or every marking that a net, can reach, by "
-    "all choices.",
+    "explore": "Find every configuration of a system, or marking of a net, that can be reached, "
+    "following all choices.",
     "check": "Prove or refute properties of all computations of a system or a net.",
     "estimate": "Estimate the probability that something happens, when every neuron chooses "
     "uniformly among its applicable rules.",

@@ -104,7 +104,7 @@ def draw(
     from ..viz.axes import suffix_of
 
     try:
-        if output.suffix.lower() != ".tex" or (run is not None and paths is not None):
+        if output.suffix.lower() != ".tex" or paths is not None:
             suffix_of(output)
     except ValueError as error:
         raise typer.BadParameter(f"{error}", param_hint="--output") from None
@@ -148,10 +148,12 @@ def _run(model: "AnyModel", output: Path, steps: int, paths: int | None, seed: i
 
     from ..sleptsov import SleptsovNet
     from ..sleptsov.view.picture import net_scene
-    from ..viz.axes import save
+    from ..viz.axes import save, suffix_of
     from ..viz.canvas import save_scene
 
-    if isinstance(model, SleptsovNet):
+    if not isinstance(model, SleptsovNet):
+        suffix_of(output)  # before the run
+    else:
         net_scene(model)  # which refuses a large net before it is run
         found = snp.run(model, max_steps=steps, choice=choice_of(seed))
         save_scene(net_scene(model, marking=found.marking), output)

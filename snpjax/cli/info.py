@@ -198,6 +198,7 @@ def _lines(description: dict[str, Any], *, layouts: bool) -> "list[tuple[str, st
     kinds = [f"{n:,} {kind}" for kind, n in description["rules"].items() if kind != "all"]
     guards, num_guards = description["guards"], description["num_guards"]
     delays, weights = description["delays"], description["weights"]
+    delayed = plural(delays["count"], "rule") if delays else ""
     lines = [
         ("neurons", f"{description['neurons']:,}"),
         ("rules", ", ".join(kinds) or "none"),
@@ -205,7 +206,7 @@ def _lines(description: dict[str, Any], *, layouts: bool) -> "list[tuple[str, st
         ("inputs", _named([f"{n} (horizon {h})" for n, h in description["inputs"].items()])),
         ("outputs", _named(description["outputs"])),
         *_behaviour(description),
-        ("delays", f"{_range(delays)} in {plural(delays['count'], 'rule')}" if delays else "none"),
+        ("rule delays", f"{_range(delays)} in {delayed}" if delays else "none"),
         ("weights", _range(weights) if weights else "none"),
         ("in-degree", _degree(description["in_degree"])),
         ("out-degree", _degree(description["out_degree"])),
@@ -224,6 +225,8 @@ def _lines(description: dict[str, Any], *, layouts: bool) -> "list[tuple[str, st
         pairs = [f"({x}, {y})" for x, y in description["dictionary"]]
         lines += [("labels", _named(description["labels"])), ("dictionary", _named(pairs))]
     sizes = description.get("layouts", {}).items() if layouts else ()
+    if layouts and not sizes:
+        lines.append(("layouts", "none: neurons that divide have a storage of their own"))
     lines += [(f"layout {name}", bytes_text(size)) for name, size in sizes]
     only = description["level"] == "extended"
     lines.append(("level", "extended only; strict refuses:" if only else "strict"))

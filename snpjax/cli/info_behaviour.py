@@ -67,7 +67,9 @@ def _choosing(system: "SpikingSystem") -> list[str] | None:
         rules = [rule for rule in neuron.rules if isinstance(rule, Rule)]
         key = tuple(rules)
         if key not in overlaps:
-            overlaps[key] = len(rules) > 1 and rules_overlap(rules, system.compatibility)
+            # A neuron holds spikes or anti-spikes.
+            by_sign = [[rule for rule in rules if rule.sign == sign] for sign in (1, -1)]
+            overlaps[key] = any(rules_overlap(own, system.compatibility) for own in by_sign)
         if overlaps[key]:
             found.append(neuron.name)
     return found

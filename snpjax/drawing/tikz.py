@@ -18,7 +18,7 @@ from .scene import (
 )
 
 
-#: Points of a pixel: texts of 12 pixels are of 9 points.
+#: Points per pixel: a text of 12 pixels has 9 points.
 _POINTS = 0.75
 _HEAD = r"""%% pdflatex, or lualatex where names have letters of other scripts. To use the picture
 %% in a paper, copy the colours and the tikzpicture.
@@ -27,7 +27,7 @@ _HEAD = r"""%% pdflatex, or lualatex where names have letters of other scripts. 
 \usepackage{tikz}
 \pagestyle{empty}\parindent=0pt\topskip=0pt
 """
-_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁱⁿ", "0123456789+-()in", strict=True))
+_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁱⁿᵃᵍᵒ", "0123456789+-()inago", strict=True))
 _SUPERSCRIPT = re.compile(f"[{''.join(_SUPERSCRIPTS)}]+")
 _SIGNS = {
     "\\": r"\textbackslash{}",
@@ -48,15 +48,22 @@ _SIGNS = {
     "×": r"$\times$",
     "·": r"$\cdot$",
     "‖": r"$\|$",
+    "≈": r"$\approx$",
     "≤": r"$\le$",
     "≥": r"$\ge$",
     "…": r"\ldots{}",
     "‹": r"$\langle$",
     "›": r"$\rangle$",
-    '"': "''",
+    '"': r"\textquotedblright{}",
+    "'": r"\textquoteright{}",
+    "`": r"\textasciigrave{}",
+    "--": "-{}-",
+    "?`": r"?{}\textasciigrave{}",
+    "!`": r"!{}\textasciigrave{}",
+    "  ": "~~",
 }
-_SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
-_ANCHORS = {"start": "west", "middle": "center", "end": "east"}
+_SIGN = re.compile("|".join(map(re.escape, sorted(_SIGNS, key=len, reverse=True))))
+_ANCHORS = {"start": "base west", "middle": "base", "end": "base east"}
 
 
 def to_tikz(scene: Scene) -> str:
@@ -113,7 +120,8 @@ def _drawn(shape: Shape) -> list[str]:
             if shape.is_bold:
                 font += r"\bfseries"
             style = f"anchor={_ANCHORS[shape.anchor]}, text={_name(shape.colour)}, font={font}"
-            words = f"\\node[{style}] at {_point((shape.x, shape.y))} {{{latex_text(shape.text)}}};"
+            base = _point((shape.x, shape.y + 0.35 * shape.size))
+            words = f"\\node[{style}] at {base} {{{latex_text(shape.text)}}};"
             return [*(_drawn(ground(shape)) if shape.has_ground else ()), words]
 
 

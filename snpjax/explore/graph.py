@@ -130,7 +130,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     the system only. The first `num_expanded` configurations have all their choices here; the
     others, if any, were not followed, and those of them that do not halt are open (`is_open`).
 
-    What is so of the graph, or of each configuration or choice in order, is an attribute:
+    Properties of the graph, or of each configuration or choice in order, are attributes:
     `num_configurations`, `is_complete`, `depths`, `is_halting`. What selects, lists or computes
     something is a method: `halting()`, `deadlocks()`, `path_to(9)`, `bounds()`, `intervals(20)`.
 

@@ -90,7 +90,7 @@ class Budget:
 
 def usable_bytes(mesh: Mesh | None = None) -> int | None:
     """The bytes that the arrays of a search may take on each device, if that is known of all. With
-    a mesh it is the same number in all processes, each of which has to call it."""
+    a mesh it is the same number in all processes, all of which must call it."""
     free = free_bytes(mesh)
     if mesh is not None and jax.process_count() > 1:
         from jax.experimental import multihost_utils  # takes long to import

@@ -17,23 +17,23 @@ from ..numerical.model import NumericalNeuron, NumericalSystem, Production, Real
 from .numerical import NUMBER
 
 
-_IN_ROW, _APART = 5, 240  # of the picture
+_NODES_PER_ROW, _SPACING = 5, 240  # of the picture
 
 
 def write_numerical(system: NumericalSystem, path: str | os.PathLike[str]) -> None:
     """Write a numerical SN P system to a file of Numerical WebSnapse, atomically.
 
-    `read_numerical` reads the same system again, with two things said that may be left out in
-    Python: a function without a name has its number as one, and a variable that a function does not
-    name has the coefficient 0. Fractions of more than 300 digits are rounded to float64, as runs
+    `read_numerical` reads the same system again, with two defaults of Python made explicit: a
+    function without a name has its number as one, and a variable that a function does not name has
+    the coefficient 0. Fractions of more than 300 digits are rounded to float64, as runs
     round them.
 
-    **Raises:** `ValueError`, before the file is touched, for a name that is no text, or one with
-    half of a surrogate pair.
+    **Raises:** `ValueError`, before the file is touched, for a name that is not a string, or
+    one with half of a surrogate pair.
     """
     for name in _names(system):
         if not isinstance(name, str):
-            raise ValueError(f"The name {name!r} is no text. Give a `str`.")
+            raise ValueError(f"The name {name!r} is not a string. Give a `str`.")
         if lone_escape(json.dumps(name)) is not None:
             raise ValueError(f"The name {name!r} has {HALF}. Write both halves.")
     atomic_write(Path(path), json.dumps(_file(system), indent=1) + "\n")
@@ -73,9 +73,9 @@ def _node(
     prf: Sequence[Any] = (),
     train: Sequence[Any] = (),
 ) -> dict[str, Any]:
-    y, x = divmod(int(number), _IN_ROW)
+    y, x = divmod(int(number), _NODES_PER_ROW)
     data = {"label": label, "type": kind, "var_": var_, "prf": prf, "train": train}
-    return {"id": number, "data": {**data, "x": _APART * x, "y": _APART * y}}
+    return {"id": number, "data": {**data, "x": _SPACING * x, "y": _SPACING * y}}
 
 
 def _of_neuron(neuron: NumericalNeuron) -> dict[str, Any]:

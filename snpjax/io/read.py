@@ -256,6 +256,12 @@ def _write(
     lossy: bool,
 ) -> None:
     target = Path(path)
+    kinds = AnySystem if holds == "system" else SleptsovNet | HighNet
+    if not isinstance(model, kinds):
+        raise TypeError(
+            f"A {type(model).__name__} is not a {holds}. `snpjax.write` writes SN P systems, "
+            "`snpjax.write_net` nets, and `snpjax.io.write_numerical` numerical systems."
+        )
     known = format_to_write(target, holds) if format is None else format_named(format, holds)
     text, losses = model_text(model, known)
     if losses.items and not lossy:

@@ -2,11 +2,12 @@
 
 import dataclasses
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 from scipy.special import chdtrc, chdtri, ndtri
 
 from .binning import BinRule
@@ -15,13 +16,18 @@ from .distance import Fit, Objective, drawn_on_host
 from .expected import expected
 
 
+# Information is not less than this, so that a number without any has an error far above its bounds.
+_LEAST = 1e-8
+
+
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
     """Standard errors of the fitted numbers, from the Fisher information of the measured cells.
 
     Numbers on a bound are taken as known: their errors are 0, and those of the others too small if
-    the truth lies beyond. Numbers about which the data say nothing, such as the mean of a type
-    without cells, have infinite errors, and count as known for the others.
+    the truth lies beyond. Numbers that the data do not determine have infinite errors: the mean of
+    a type without cells, or the shares of two types that cannot be told apart. That is, their
+    standard error would exceed the distance of their bounds.
 
     - `names`, `values`: of all numbers that were searched, and `lower` and `upper`, their bounds.
     - `standard_errors`, `covariance`: with the exact covariance of the bins: the measured cells are
@@ -45,15 +51,15 @@ class Uncertainty:
 
     @property
     def correlations(self) -> Float[np.ndarray, "numbers numbers"]:
-        """Of the numbers; 0 with those on a bound, or about which the data say nothing."""
+        """Of the numbers; 0 with those on a bound, or that the data do not determine."""
         own = np.sqrt(np.diag(self.covariance))
         scale = np.where(own > 0, own, 1.0)
         return self.covariance / np.outer(scale, scale)
 
     def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
         """Confidence intervals from the normal law, by the names of numbers (`fast mean`) and, of
-        proportions, of types (`fast proportion`). They end at the bounds of the search, between
-        which a number of which the data say nothing may have any value."""
+        proportions, of types (`fast proportion`). They end at the bounds of the search; the
+        interval of a number that the data do not determine is all between them."""
         factor = float(ndtri((1 + level) / 2))
         low = np.maximum(self.values - factor * self.standard_errors, self.lower)
         high = np.minimum(self.values + factor * self.standard_errors, self.upper)
@@ -121,35 +127,31 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
 
     For a likelihood or a Hellinger distance, whose minima have the same errors for many cells.
     """
-    fit, search = _multinomial(calibration.fit), calibration.search
-    is_active = np.array([name in calibration.active for name in search.names])
-    z = calibration.point
-    with jax.enable_x64(True):
-        found = jax.tree.map(np.asarray, _with_slopes(fit, jnp.asarray(z)))
-    (p, proportions), (slopes, proportion_slopes) = found
-    total = calibration.observed.sum()
-    seen = p > 1e-12
-    slopes, p = slopes[seen], p[seen]
-    information = total * (slopes.T / p) @ slopes
-    # Alone, it would have a standard error above the distance of its bounds.
-    is_undetermined = np.diag(information) < 1
-    free = ~is_active & ~is_undetermined
-    slopes, information = slopes[:, free], information[np.ix_(free, free)]
-    inverse = np.linalg.pinv(information, hermitian=True)
+    search, found = calibration.search, _Information.of(calibration)
+    total, free, p, slopes = calibration.observed.sum(), found.free, found.p, found.slopes
     mean, covariance = expected(calibration.model).binned(
         calibration.bins, rule=BinRule.CALIBRATION
     )
-    drawn = drawn_on_host(mean, covariance, total)[np.ix_(seen, seen)]
+    drawn = drawn_on_host(mean, covariance, total)[np.ix_(found.seen, found.seen)]
+    inverse = (found.vectors / np.maximum(found.weights, _LEAST)) @ found.vectors.T
     # The estimate moves by inverse @ slopes.T @ (residual / p): its covariance for any covariance
     # of the residuals.
     lever = inverse @ (slopes.T / p)
     exact = lever @ drawn @ lever.T
+    of_shares = found.proportion_slopes
     scale = (search.upper - search.lower)[free]
     size = len(search.names)
+    is_undetermined = np.zeros(size, bool)
+    is_undetermined[free] = np.diag(inverse) >= 1
+    # A law whose slopes all vanish is not determined on a bound, either.
+    is_undetermined |= np.diag(found.all) < 1
     full, plain = np.zeros((size, size)), np.zeros(size)
     full[np.ix_(free, free)] = exact * np.outer(scale, scale)
+    full[is_undetermined] = full[:, is_undetermined] = 0
     plain[free] = np.sqrt(np.maximum(np.diag(inverse), 0)) * scale
-    of_shares = proportion_slopes[:, free]
+    errors = np.sqrt(np.maximum(np.diag(full), 0))
+    shares = np.sqrt(np.maximum(np.diag(of_shares @ exact @ of_shares.T), 0))
+    shares[np.diag(of_shares @ inverse @ of_shares.T) >= 1] = np.inf
     values = np.array([calibration.values[name] for name in search.names])
     types = calibration.model.names
     undetermined = [types[i] for i in search.numbers.types_of(is_undetermined)]
@@ -158,14 +160,48 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
         values=values,
         lower=search.lower,
         upper=search.upper,
-        standard_errors=np.where(is_undetermined, np.inf, np.sqrt(np.maximum(np.diag(full), 0))),
+        standard_errors=np.where(is_undetermined, np.inf, errors),
         covariance=full,
         multinomial_errors=np.where(is_undetermined, np.inf, plain),
         types=types,
-        proportions=proportions,
-        proportion_errors=np.sqrt(np.maximum(np.diag(of_shares @ exact @ of_shares.T), 0)),
+        proportions=found.proportions,
+        proportion_errors=shares,
         undetermined_types=tuple(undetermined),
     )
+
+
+class _Information(NamedTuple):
+    """The Fisher information of the numbers of a calibration, each over the distance of its bounds.
+
+    - `free`: which numbers are on no bound; `weights` and `vectors` are eigenvalues and
+      eigenvectors of the information of these, `all` that of all numbers.
+    - `seen`: the bins that may have cells, and their shares `p` with `slopes` by the free numbers.
+    - `proportions`: of the types, with their slopes by the free numbers.
+    """
+
+    free: Bool[np.ndarray, " numbers"]
+    weights: Float[np.ndarray, " free"]
+    vectors: Float[np.ndarray, "free free"]
+    all: Float[np.ndarray, "numbers numbers"]
+    seen: Bool[np.ndarray, " bins"]
+    p: Float[np.ndarray, " seen"]
+    slopes: Float[np.ndarray, "seen free"]
+    proportions: Float[np.ndarray, " types"]
+    proportion_slopes: Float[np.ndarray, "types free"]
+
+    @classmethod
+    def of(cls, calibration: Calibration) -> "_Information":
+        fit, search = _multinomial(calibration.fit), calibration.search
+        free = np.array([name not in calibration.active for name in search.names])
+        with jax.enable_x64(True):
+            found = jax.tree.map(np.asarray, _with_slopes(fit, jnp.asarray(calibration.point)))
+        (p, proportions), (slopes, proportion_slopes) = found
+        seen = p > 1e-12
+        p, slopes = p[seen], slopes[seen]
+        everything = calibration.observed.sum() * (slopes.T / p) @ slopes
+        weights, vectors = np.linalg.eigh(everything[np.ix_(free, free)])
+        shares = proportions, proportion_slopes[:, free]
+        return cls(free, weights, vectors, everything, seen, p, slopes[:, free], *shares)
 
 
 def goodness_of_fit(calibration: Calibration) -> Goodness:
@@ -187,8 +223,8 @@ def goodness_of_fit(calibration: Calibration) -> Goodness:
     drawn = drawn_on_host(sums @ mean, sums @ covariance @ sums.T, total)
     residual = (sums @ observed - total * (sums @ mean) / mean.sum())[:-1]
     statistic = float(residual @ np.linalg.solve(drawn[:-1, :-1], residual))
-    free = len(calibration.values) - len(calibration.active)
-    degrees = max(residual.size - free, 1)
+    fitted = int(np.sum(_Information.of(calibration).weights >= 1))  # the others are not determined
+    degrees = max(residual.size - fitted, 1)
     fit = _multinomial(calibration.fit)
     with jax.enable_x64(True):
         deviance = 2 * total * float(_value(fit, jnp.asarray(calibration.point)))

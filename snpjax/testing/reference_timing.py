@@ -10,11 +10,11 @@ from ..spiking.model.timed_variants import DendriticDelays, ScheduledSynapses, S
 
 
 class ReferenceTiming(NamedTuple):
-    """- `in_flight`: (steps, neuron, spikes), ascending: what arrives in how many steps, 1 being
+    """- `in_flight`: (steps, neuron, spikes), ascending: what arrives in that many steps, 1 being
       the next one; sums of 0 are left out.
     - `ages`: of the reference neurons of schedules in order: in the next step their last emission
-      will have been how many steps ago, `None` before the first; no more than where nothing changes
-      after.
+      will have been that many steps ago, `None` before the first; no more than where nothing
+      changes after.
     """
 
     in_flight: tuple[tuple[int, int, int], ...] = ()

@@ -89,7 +89,8 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     if suffix not in SUFFIXES:
         raise ValueError(
             f"{os.fspath(path)}: the suffix {suffix!r} is not one of a picture (write one of "
-            f"{', '.join(SUFFIXES)}; `snpjax draw` writes networks, nets and small graphs as .tex, too)"
+            f"{', '.join(SUFFIXES)}; `snpjax draw` writes networks, nets and small graphs also as "
+            ".tex)"
         )
     return suffix
 

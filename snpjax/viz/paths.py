@@ -119,8 +119,7 @@ def _bars(ax: "Axes", values: Int[np.ndarray, " some"], num_others: int, others:
         return
     span = max(high - low + 1, 4)
     place = high + max(0.15 * span, 1.5 * width)
-    width = max(0.04 * span, 0.85 * width)
-    height = num_others / total
-    ax.bar([place], [height], width=width, color="white", edgecolor=ORANGE, hatch="///")
-    numbers = [*ax.get_xticks()] if len(values) else []
-    ax.set_xticks([*numbers, place], [*(f"{x:.0f}" for x in numbers), others])
+    own_width, height = max(0.04 * span, 0.85 * width), num_others / total
+    ax.bar([place], [height], width=own_width, color="white", edgecolor=ORANGE, hatch="///")
+    ticks = [*ax.get_xticks()] if len(values) else []
+    ax.set_xticks([*ticks, place], [*(f"{x:.0f}" for x in ticks), others])

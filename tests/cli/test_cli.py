@@ -370,7 +370,7 @@ def test_info(native):
     text = succeed("info", file)
     for line in (
         r"rules +3 firing, 1 forgetting",
-        r"delays +all 3 in 1 rule",
+        r"rule delays +all 3 in 1 rule",
         r"weights +1 to 4",
         r"in-degree +min 0, mean 1.00, max 2",
         r"neurons +3",

@@ -135,7 +135,7 @@ def main()
     assert text[0] == f"{file}: 60,000 neurons, 119,999 rules, 59,999 synapses"
     for line in (
         "rules 119,999 firing",
-        "delays 1 to 60,000 in 60,000 rules",
+        "rule delays 1 to 60,000 in 60,000 rules",
         "in-degree min 0, mean 1.00, max 1",
         "inputs r{1} (horizon 4)",
         "outputs r{60000}",

@@ -195,9 +195,17 @@ def test_fractions_are_written_as_they_are(tmp_path):
     assert neuron.variables == {"x": Fraction(1, 3), "y": 2, "z": 0.1}
 
 
-@pytest.mark.parametrize("name, words", [(1, "is no text"), ("\ud800", "half of")])
+@pytest.mark.parametrize("name, words", [(1, "is not a string"), ("\ud800", "half of")])
 def test_names_that_no_file_holds_are_refused(tmp_path, name, words):
     system = NumericalSystem([NumericalNeuron("p", {name: 1})])
     with pytest.raises(ValueError, match=words):
         snp.io.write_numerical(system, tmp_path / "numerical.json")
+    assert not any(tmp_path.iterdir())
+
+
+def test_writers_of_other_models_name_the_right_one(tmp_path):
+    system = snp.numerical.NumericalSystem([snp.numerical.NumericalNeuron("n", {"x": 1.0}, [])], [])
+    for write in (snp.write, snp.write_net):
+        with pytest.raises(TypeError, match="snpjax.io.write_numerical"):
+            write(system, tmp_path / "system.json")
     assert not any(tmp_path.iterdir())

@@ -126,6 +126,30 @@ def test_types_without_cells_are_named():
     assert json.loads(json.dumps(record, allow_nan=False))["standard_errors"]["go mean"] is None
 
 
+@pytest.mark.parametrize("order", [("fast", "rest", "slow"), ("rest", "fast", "slow")])
+def test_shares_that_cannot_be_told_apart_have_no_interval(order):
+    """Cells that divide after the end look like those that never do."""
+    cells = {
+        "fast": pr.CellType("fast", 0.5, pr.Normal(38.0, 12.0)),
+        "rest": pr.CellType("rest", 0.3),
+        "slow": pr.CellType("slow", 0.2, pr.Normal(600.0, 20.0)),
+    }
+    types = [cells[name] for name in order]
+    observed = on_axis(pr.expected(population(types)).table(), 10**6)
+    bounds = {"slow": {"mean": (500.0, 700.0), "sd": (10.0, 40.0)}, "fast": BOUNDS["go"]}
+    fit = pr.calibrate(population(types), observed, bins=BINS, bounds=bounds, starts=1)
+    errors = pr.uncertainty(fit)
+    found = errors.intervals()
+    assert errors.undetermined_types == ("slow",)
+    assert found["rest proportion"] == found["slow proportion"] == (0.0, 1.0)
+    low, high = found["fast proportion"]
+    assert 0.49 < low < 0.5 < high < 0.51
+    assert 37 < found["fast mean"][0] < 38 < found["fast mean"][1] < 39
+    # Three numbers are determined: the share of fast, its mean and sd.
+    groups = CALIBRATE.pooled(fit.observed)
+    assert pr.goodness_of_fit(fit).degrees == int(groups[-1]) - 3
+
+
 @pytest.mark.slow
 def test_the_exact_covariance_finds_it_too():
     observed = on_axis(pr.expected(population()).table(), 10**6)

@@ -142,10 +142,22 @@ def test_lineage_where_neurons_divide_and_bud_in_one_step():
     found = [solution.lineage(i) for i in range(4)]
     assert found == [("x",), ("y", "left"), ("y", "right"), ("x", "bud")]
     assert solution.lineage(-1) == ("x", "bud")
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="no neuron 4. Give 0 to 3"):
         solution.lineage(4)
-    with pytest.raises(snp.NotSaved, match="Every configuration"):
+    with pytest.raises(snp.NotSaved, match="All configurations"):
         snp.run(solution.system, save=snp.SAVE_OUTPUTS).lineage(0)
+
+
+def test_lineage_of_a_run_that_goes_on():
+    """It begins with the neurons that there were."""
+    system = by_division_and_budding(EXAMPLES[0])
+    whole, first = snp.run(system), snp.run(system, max_steps=3)
+    rest = snp.run(system, initial=first.state)
+    num, before = len(whole.spikes), len(first.spikes)
+    assert num > before > system.num_neurons
+    for neuron in range(num):
+        lineage = rest.lineage(neuron)
+        assert "" not in lineage and whole.lineage(neuron)[-len(lineage) :] == lineage
 
 
 @st.composite

@@ -45,7 +45,7 @@ def _of_command(line: str) -> str:
     name, *arguments = shlex.split(line)
     assert name == "snpjax", line
     with contextlib.chdir(REPOSITORY):
-        return _trimmed(invoke(*arguments).output)
+        return _trimmed(invoke(*arguments, columns=100).output)
 
 
 def _trimmed(text: str) -> str:

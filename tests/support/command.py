@@ -5,6 +5,7 @@ from typer.testing import CliRunner, Result
 from snpjax.cli.app import app
 
 
-def invoke(*arguments: object) -> Result:
-    """`snpjax` with these arguments; what it raised is in the result."""
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+def invoke(*arguments: object, columns: int | None = None) -> Result:
+    """`snpjax` with these arguments, in a terminal that wide; what it raised is in the result."""
+    env = None if columns is None else {"COLUMNS": str(columns)}
+    return CliRunner(env=env).invoke(app, [str(argument) for argument in arguments])

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.io import formats_of, model_text
-from snpjax.sleptsov import net_of_text
+from snpjax.sleptsov import Arcs, net_of_text
 from snpjax.testing import reference, reference_sleptsov, systems
 from snpjax.viz.page import PageServer, Session, open_model, recorded_page, server as server_module
 from snpjax.viz.page.assets import ASSETS, asset
@@ -409,7 +409,7 @@ def test_any_text_is_answered(server, name, text, problem):
 
 def test_nets_of_unknown_suffixes_are_told_the_known_ones():
     """Not how Python reads nets."""
-    net = snp.SleptsovNet([1], inputs=Arcs.of([(0, 0, 1)]))
+    net = snp.SleptsovNet([1], inputs=Arcs.of([(0, 0, 1)]), outputs=Arcs.of([]))
     text, _ = snp.io.model_text(net, "pnml")
     assert open_model("net.pnml", text, format=None, level="extended").format.name == "pnml"
     with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(read are .*\.pnml"):
@@ -797,7 +797,7 @@ def test_export_writes_one_file(pair_file, tmp_path):
         (["{tmp}/pair.exe"], "unknown suffix '.exe'"),
         (["{pair}", "--steps", "3"], "it says how --export runs"),
         (["{tmp}/net.lsn", "--strict"], "this is a file of a net"),
-        (["{pair}", "--export", "{tmp}/no/page.html"], "check the name"),
+        (["{pair}", "--export", "{tmp}/no/page.html"], "there is no folder"),
         (["{bad}", "--export", "{tmp}/page.html"], "bad.pli:1:1"),
     ],
 )

@@ -3,6 +3,7 @@
 import re
 import shutil
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,7 +26,7 @@ from snpjax.drawing.scene import (
     shortened,
     to_svg,
 )
-from snpjax.drawing.tikz import to_tikz
+from snpjax.drawing.tikz import latex_text, to_tikz
 from snpjax.explore import explore
 from snpjax.explore.drawing import graph_scene
 from snpjax.sleptsov.view.picture import net_scene
@@ -367,7 +368,7 @@ def test_what_runs_refuse():
     with pytest.raises(ValueError, match="Emissions were not saved"):
         snp.viz.raster(bare)
     for draw in (snp.viz.numbers, snp.viz.halting_times):
-        with pytest.raises(ValueError, match="no batch of paths"):
+        with pytest.raises(ValueError, match="not a batch of paths"):
             draw(bare)
     for draw in (snp.viz.raster, snp.viz.heat_map):
         with pytest.raises(ValueError, match=r"draw one: `batch\[0\]`"):
@@ -545,3 +546,23 @@ def test_latex_pictures_compile(tmp_path):
         done = finished(*command, cwd=tmp_path)
         assert done.returncode == 0, done.stdout
         assert (tmp_path / f"{number}.pdf").exists()
+
+
+def test_every_sign_of_a_picture_is_one_of_latex():
+    """In names it may be any; pdflatex knows those of Latin letters."""
+    schedule = snp.ScheduledSynapses([("x", "y", 1, 4, "x")])
+    neurons = [snp.Neuron("x", 3, ["a+/a -> a"]), snp.Neuron("y")]
+    scheduled = snp.SpikingSystem(neurons, [("x", "y")], variant=schedule)
+    delayed = snp.SpikingSystem(neurons, [("x", "y")], variant=snp.SynapseDelays({("x", "y"): 2}))
+    net = snp.SleptsovNet(
+        np.full(4, 123_456_789_012), inputs=adder_net().inputs, outputs=adder_net().outputs
+    )
+    scenes = [network_scene(scheduled), network_scene(delayed), net_scene(net)]
+    scenes += [graph_scene(snp.explore(x)) for x in (scheduled, delayed)]
+    for scene in scenes:
+        assert to_tikz(replace(scene, title="")).isascii()
+
+
+def test_ligatures_of_latex_do_not_change_names():
+    assert latex_text("a--b  c") == "a-{}-b~~c"
+    assert latex_text("?`x'") == r"?{}\textasciigrave{}x\textquoteright{}"

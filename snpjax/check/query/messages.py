@@ -92,7 +92,7 @@ def _hint(before: str, found: str, kind: str, expected: frozenset[str]) -> str:
 
 def meant(word: str) -> str:
     """The words of the language that a misspelt one is like, as a hint; empty for none."""
-    if not word.isalpha() or word in KEYWORDS or len(word) > _LONGEST:
+    if not word.replace("_", "").isalpha() or word in KEYWORDS or len(word) > _LONGEST:
         return ""
     near = get_close_matches(word.lower(), KEYWORDS, n=1, cutoff=0.65)
     return f" (did you mean '{near[0]}'?)" if near else ""

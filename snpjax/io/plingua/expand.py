@@ -190,9 +190,10 @@ class _Expander:
             message = f"there is no module {call.name} ({nearest(call.name, names, 'modules')})"
             raise Mistake(call.offset, message)
         if len(call.arguments) != len(module.parameters):
+            takes, names = plural(len(module.parameters), "parameter"), ", ".join(module.parameters)
             message = (
-                f"the module {module.name} takes {plural(len(module.parameters), 'parameter')}, but "
-                f"the call gives {len(call.arguments)} (write call {module.name}({', '.join(module.parameters)}))"
+                f"the module {module.name} takes {takes}, but the call gives "
+                f"{len(call.arguments)} (write call {module.name}({names}))"
             )
             raise Mistake(call.offset, message)
         values = [

@@ -18,7 +18,7 @@ def parents_of(
     labels: Int[np.ndarray, "rows neurons"],
     rules: Int[np.ndarray, "steps neurons"],
 ) -> tuple[Int[np.ndarray, " neurons"], Int[np.ndarray, " neurons"]]:
-    """The parent of each neuron, -1 of those that are there from the beginning, and the row of
+    """The parent of each neuron, -1 of those in the first row, and the row of
     configurations in which the neuron is new.
 
     **Arguments:**
@@ -33,7 +33,7 @@ def parents_of(
         for number, rule in enumerate(own)
         if isinstance(rule, DivisionRule | BuddingRule)
     }
-    num = len(system.neurons)
+    num = int(np.sum(labels[0] < len(names)))  # more than the system's where a run goes on
     parents = np.full(rules.shape[1], -1, np.int64)
     births = np.zeros_like(parents)
     for step, selected in enumerate(rules):

@@ -250,22 +250,26 @@ class Solution(AbstractSolution, AbstractOnePath):
 
     def lineage(self, neuron: int) -> tuple[str, ...]:
         """The labels that a neuron has had and, before it was there, those of its parent, from the
-        beginning to the end of the run: `("0", "t1", "f2")`. In a system that decides SAT by
-        division they are an assignment.
+        beginning to the end of this run. In a system that decides SAT by division they are an
+        assignment.
 
         **Arguments:**
 
         - `neuron`: its number in the final network.
 
+        **Returns:** the labels, such as `("0", "t1", "f2")`.
+
         **Raises:** `IndexError` for a neuron that is not there; `NotSaved` if not every
         configuration was saved.
         """
-        labels = self.network().labels
-        neuron = range(len(labels))[neuron]
+        num = self.state.spikes[self._neurons].shape[0]
+        if not -num <= neuron < num:
+            raise IndexError(f"There is no neuron {neuron}. Give 0 to {num - 1}.")
+        neuron %= num
         if not (isinstance(self.system, SpikingSystem) and is_growing(self.system)):
-            return (labels[neuron],)
+            return (self.system.name_of(neuron),)
         if self.saved.every != 1:
-            raise NotSaved("Every configuration", "save=snp.SAVE_ALL")
+            raise NotSaved("All configurations", "save=snp.SAVE_ALL")
         parents, births, labels_over_time = self._ancestry
         found, row = [], len(labels_over_time)
         while neuron >= 0:
