@@ -3,6 +3,7 @@
 import re
 
 from .._text.quoting import printable
+from .._text.superscripts import SUPERSCRIPTS
 from .scene import (
     Box,
     Curve,
@@ -27,8 +28,8 @@ _HEAD = r"""%% pdflatex, or lualatex where names have letters of other scripts. 
 \usepackage{tikz}
 \pagestyle{empty}\parindent=0pt\topskip=0pt
 """
-_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁱⁿᵃᵍᵒ", "0123456789+-()inago", strict=True))
-_SUPERSCRIPT = re.compile(f"[{''.join(_SUPERSCRIPTS)}]+")
+_PLAIN = {superscript: plain for plain, superscript in SUPERSCRIPTS.items()}
+_SUPERSCRIPT = re.compile(f"[{''.join(_PLAIN)}]+")
 _SIGNS = {
     "\\": r"\textbackslash{}",
     **{sign: rf"\{sign}" for sign in "#$%&_{}"},
@@ -89,7 +90,7 @@ def latex_text(text: str) -> str:
     """A text with the signs of rules as LaTeX typesets them."""
     text = _SIGN.sub(lambda found: _SIGNS[found[0]], printable(text))
     return _SUPERSCRIPT.sub(
-        lambda found: f"\\textsuperscript{{{''.join(map(_SUPERSCRIPTS.__getitem__, found[0]))}}}",
+        lambda found: f"\\textsuperscript{{{''.join(map(_PLAIN.__getitem__, found[0]))}}}",
         text,
     )
 

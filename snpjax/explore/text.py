@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from .._text.lines import Column, EdgeStyle, Table, numbers, one_of, text
+from .._text.superscripts import SUPERSCRIPTS
 from ..machine import Action, Schema, SomeConfigurations, SomeSteps
 
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 # Blocks hold fewer lines the more numbers stand in a line.
 _BLOCKS = (2**12, 2**16)
 _NUMBERS_IN_BLOCK = 2**21
-_SUPERSCRIPT = str.maketrans("0123456789-()inago", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽⁾ⁱⁿᵃᵍᵒ", " ")
+_SUPERSCRIPT = str.maketrans({**SUPERSCRIPTS, " ": None})
 
 
 # ---- columns and tables ----

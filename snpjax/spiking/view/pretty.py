@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from ..._text.superscripts import SUPERSCRIPTS
 from ...drawing.scene import shortened
 from ..model.rule import AnyRule, PlasticityRule, RequestRule, Rule, rule_text
 
@@ -10,7 +11,7 @@ from ..model.rule import AnyRule, PlasticityRule, RequestRule, Rule, rule_text
 _MAX_WIDTH = 34  # characters of a line
 _POWER = re.compile(r"([aā])(?:\^(\d+)|\{(\d+)\})")
 _ALPHAS = {"+": "+", "-": "−", "+-": "±", "-+": "∓"}
-_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUPERSCRIPT = str.maketrans(SUPERSCRIPTS)
 
 
 def spikes_text(count: int) -> str:
