@@ -48,7 +48,7 @@ def row(solution: Solution, index: int) -> Row:
         index,
         solution.configurations[index],
         solution.timer_history[index],
-        solution.in_flight(index),
+        solution.in_flight_history[index],
         solution.rules[index - 1] if index and saved.details else None,
         solution.spike_trains[index - 1] if index and saved.outputs else None,
     )
@@ -80,8 +80,8 @@ def run_json(solution: Solution, file: str, choice: dict[str, Any]) -> dict[str,
         changing["networks"] = [{"neurons": x.names, "synapses": x.synapses} for x in found]
     in_flight = {}
     if has_delays(solution.system):
-        flights = (solution.in_flight(row).T.tolist() for row in range(num_rows(solution)))
-        in_flight["in_flight"] = None if saved.every is None else [*flights]
+        flights = None if saved.every is None else solution.in_flight_history.swapaxes(1, 2)
+        in_flight["in_flight"] = None if flights is None else flights.tolist()
     rules = None
     if saved.details:
         rules = [[None if r == NO_RULE else r for r in step] for step in solution.rules.tolist()]
@@ -135,7 +135,8 @@ def print_csv(solution: Solution) -> None:
     is_whole = solution.saved.every is not None
     timers = solution.timer_history if is_whole else solution.timers[None]
     closed = np.flatnonzero(timers.any(axis=0))
-    awaited = _awaited(solution)
+    flights = solution.in_flight_history if is_whole else solution.in_flight()[None]
+    awaited = [(n, i) for i, n in np.argwhere(flights.any(axis=0).T).tolist()]
     outputs = solution.system.output
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(
@@ -163,14 +164,6 @@ def print_csv(solution: Solution) -> None:
                 *([""] * len(outputs) if emitted is None else emitted.tolist()),
             ]
         )
-
-
-def _awaited(solution: Solution) -> list[tuple[int, int]]:
-    """The rows and columns of `Solution.in_flight` that are ever used, neuron by neuron."""
-    if not has_delays(solution.system):
-        return []
-    used = np.any([row(solution, i).in_flight != 0 for i in range(num_rows(solution))], axis=0)
-    return [(n, i) for i, n in np.argwhere(used.T).tolist()]
 
 
 def print_paths_csv(batch: SolutionBatch) -> None:

@@ -80,10 +80,19 @@ def check_runs(system: snp.SpikingSystem, seed: int) -> None:
     for row, configuration in enumerate(expected.configurations):
         flights = configuration.timing and configuration.timing.in_flight
         due = solution.in_flight(row)
+        assert (solution.in_flight_history[row] == due).all()
         found = [(n + 1, i, due[n, i].item()) for n, i in np.argwhere(due).tolist()]
         assert tuple(found) == (flights or ())
     choice = snp.UniformChoice(jr.key(seed))
     assert_follows(snp.run(system, choice=choice, max_steps=MAX_STEPS, throw=False))
+
+
+@pytest.mark.parametrize("delays", [{}, {("x", "y"): 0}])
+def test_nothing_is_in_flight_without_a_delay(delays):
+    neurons = [snp.Neuron("x", 2, ["a+/a -> a"]), snp.Neuron("y")]
+    solution = snp.run(snp.SpikingSystem(neurons, [("x", "y")], variant=snp.SynapseDelays(delays)))
+    assert solution.in_flight().shape == solution.in_flight(0).shape == (0, 2)
+    assert solution.in_flight_history.shape == (3, 0, 2)
 
 
 @pytest.mark.parametrize("kind", KINDS)

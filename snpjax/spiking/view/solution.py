@@ -322,6 +322,15 @@ class Solution(AbstractSolution, AbstractOnePath):
         _of_one(self.train(output), "counts")
         return int(self.counts(output))
 
+    @cached_property
+    def in_flight_history(self) -> Int[np.ndarray, "rows delays neurons"]:
+        """What is due at each neuron in 1, 2, ... steps, over time; see `in_flight`."""
+        rows, states = len(self.configurations), self._states.network
+        if not has_delays(self.system) or states is None:  # also where every delay is 0
+            return np.zeros((rows, 0, len(self.spikes)), np.int64)
+        found = in_flight(self.system, np.moveaxis(np.asarray(states), 0, -1), rows)
+        return np.moveaxis(found, 1, 0)
+
     def in_flight(self, row: int | None = None) -> Int[np.ndarray, "delays neurons"]:
         """What is due at each neuron in 1, 2, ... steps, in a row of `configurations`, or in the
         end; empty where no synapse or dendrite has a delay.
