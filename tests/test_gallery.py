@@ -1,24 +1,13 @@
 """Everything that the gallery states of a system holds."""
 
-import importlib.util
-
 import pytest
 
 import snpjax as snp
 from snpjax.viz.page import export
-from tests.support.helpers import REPOSITORY
+from tests.support.helpers import REPOSITORY, script
 
 
-def _loaded():
-    path = REPOSITORY / "docs" / "make_gallery.py"
-    spec = importlib.util.spec_from_file_location("make_gallery", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-gallery = _loaded()
+gallery = script("docs/make_gallery.py")
 BY_NAME = {entry.name: entry for entry in gallery.ENTRIES}
 
 

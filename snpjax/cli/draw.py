@@ -104,8 +104,7 @@ def draw(
     from ..viz.axes import suffix_of
 
     try:
-        if output.suffix.lower() != ".tex" or paths is not None:
-            suffix_of(output)
+        suffix_of(output, is_scene=paths is None)
     except ValueError as error:
         raise typer.BadParameter(f"{error}", param_hint="--output") from None
     check_folder(output)

@@ -15,7 +15,7 @@ from ..spiking import (
     SynapseRules,
 )
 from ..spiking.model.compatibility import rules_overlap
-from .options import layout_name
+from .options import option_name
 from .text import plural
 
 
@@ -51,8 +51,7 @@ def described_variant(variant: "Variant | None") -> dict[str, Any]:
     """The variant of a system and its entries, as text; `None` for the definition."""
     if variant is None:
         return {"variant": None}
-    name = layout_name(type(variant))  # pyright: ignore[reportArgumentType]
-    return {"variant": {"kind": name, "entries": _entries(variant)}}
+    return {"variant": {"kind": option_name(type(variant)), "entries": _entries(variant)}}
 
 
 def _choosing(system: "SpikingSystem") -> list[str] | None:

@@ -22,7 +22,7 @@ from ..spiking.model.template import (
 )
 from .info import described_degrees, span
 from .info_behaviour import described_variant
-from .options import layout_name
+from .options import option_name
 from .text import listed
 
 
@@ -167,7 +167,7 @@ def _horizon(train: Any) -> int:
 
 
 def _layouts(system: PopulationSystem) -> tuple[dict[str, str], dict[str, int]]:
-    chosen = [(layout_name(layout), size) for layout, size in chosen_for_parts(system)]
+    chosen = [(option_name(layout), size) for layout, size in chosen_for_parts(system)]
     sizes: dict[str, int] = {}
     for name, size in chosen:
         sizes[name] = sizes.get(name, 0) + size

@@ -37,10 +37,8 @@ SIMULATOR_NAMES = (
     *("websnapse-v3", "websnapse-v4", "sn-p-factory", "distributed-snp"),
 )
 #: Formats that can be read.
-SYSTEM_FORMATS = (
-    *("native", "plingua", "esnp", "websnapse", "xmp", "factory-xml", "factory-yaml", "cusnp"),
-)
-NET_FORMATS = (*("lsn", "hsn", "mcc", "msn", "greatspn", "net", "ndr", "pnml", "tapn", "pipe"),)
+SYSTEM_FORMATS = tuple("native plingua esnp websnapse xmp factory-xml factory-yaml cusnp".split())
+NET_FORMATS = tuple("lsn hsn mcc msn greatspn net ndr pnml tapn pipe".split())
 
 #: The largest number of steps or capacity, and the largest seed.
 MOST, MOST_SEED = 2**30, 2**32 - 1
@@ -192,16 +190,16 @@ def layouts() -> "dict[str, type[AbstractLayout] | Transition]":
     from ..spiking import Transition
 
     return {
-        **{layout_name(layout): layout for layout in LAYOUTS},
+        **{option_name(layout): layout for layout in LAYOUTS},
         "transition-ell": Transition(Compressed),
         "transition-csr": Transition(CSR),
         "transition-dense": Transition(Dense),
     }
 
 
-def layout_name(layout: "type[AbstractLayout]") -> str:
-    """The name of a layout on the command line: `SlicedELL` is sliced-ell."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", layout.__name__)
+def option_name(cls: type) -> str:
+    """The name of a class on the command line: `SlicedELL` is sliced-ell."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__)
     return words.lower()
 
 

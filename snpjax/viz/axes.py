@@ -83,10 +83,12 @@ def whole_numbers(axis: Any) -> None:
     axis.set_major_locator(part("ticker").MaxNLocator("auto", integer=True))
 
 
-def suffix_of(path: str | os.PathLike[str]) -> str:
-    """The suffix that says what a picture is written as. **Raises:** `ValueError` for any other."""
+def suffix_of(path: str | os.PathLike[str], *, is_scene: bool = False) -> str:
+    """The suffix that says what a picture is written as; a scene may also be LaTeX.
+
+    **Raises:** `ValueError` for any other."""
     suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
+    if suffix not in SUFFIXES and not (is_scene and suffix == ".tex"):
         raise ValueError(
             f"{os.fspath(path)}: the suffix {suffix!r} is not one of a picture (write one of "
             f"{', '.join(SUFFIXES)}; `snpjax draw` writes networks, nets and small graphs also as "

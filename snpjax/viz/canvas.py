@@ -69,9 +69,10 @@ def save_scene(scene: Scene, path: str | os.PathLike[str]) -> None:
 
     **Raises:** as `snpjax.viz.axes.save`; `ImportError` for another suffix without matplotlib.
     """
-    if Path(path).suffix.lower() == ".tex":
+    suffix = suffix_of(path, is_scene=True)
+    if suffix == ".tex":
         return atomic_write(Path(path), to_tikz(scene))
-    if suffix_of(path) == ".svg":
+    if suffix == ".svg":
         return save(to_svg(scene), path)
     with new_figure(size_of(scene), is_filled=True) as figure:
         draw_scene(scene, figure.add_axes((0, 0, 1, 1)))

@@ -12,7 +12,7 @@ from snpjax import graphs
 from snpjax.cli.app import app
 from snpjax.cli.info import describe
 from snpjax.cli.info_populations import describe_populations
-from snpjax.cli.options import layout_name
+from snpjax.cli.options import option_name
 from snpjax.spiking import UNBOUNDED
 
 
@@ -109,7 +109,7 @@ def test_layouts_of_projections_are_those_of_a_run():
     )
     stored = snp.lower(system).machine.program.synapses.parts
     told = describe_populations(system, "f")
-    assert told["layouts"] == {layout_name(type(part)): part.nbytes for part in stored}
+    assert told["layouts"] == {option_name(type(part)): part.nbytes for part in stored}
     assert told["layouts"] == {"ones": 0, "scaled": 4}
     assert told["auto"] == {"layout": "sum", "reason": "x to y as ones, x to x as scaled"}
 

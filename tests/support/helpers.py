@@ -1,5 +1,6 @@
 """What several tests share."""
 
+import importlib.util
 import json
 import os
 import warnings
@@ -24,6 +25,16 @@ SHARED = REPOSITORY.parent / "shared"
 needs_shared = pytest.mark.skipif(
     not SHARED.is_dir(), reason="the folder of published cases is not beside the repository"
 )
+
+
+def script(path: str) -> Any:
+    """A script of the repository as a module."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, REPOSITORY / path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
 
 #: A small system in P-Lingua. p, q = 2, 1 | 1, 0 | 1, 1 | 1, 0 | 0, 0; q emits in steps 1 and 3.
 PAIR = """@model<spiking_psystems>
