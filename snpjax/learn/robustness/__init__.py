@@ -1,0 +1,5 @@
+"""Whether the answers of trained networks stay the same for all inputs near given ones."""
+
+from .box import SpikeBox as SpikeBox
+from .classifier import Decoder as Decoder
+from .robustness import Decision as Decision, Robustness as Robustness, robustness as robustness
