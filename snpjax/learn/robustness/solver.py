@@ -32,6 +32,8 @@ def other_input(
     is not asked, `ImportError` without z3.
     """
     solver_library = z3()
+    if seconds <= 0:
+        raise TimeoutError("the solver had no time left")
     context = solver_library.Context()
     solver = solver_library.SolverFor("QF_LIA", ctx=context)
     solver.set(timeout=max(1, int(1000 * seconds)), random_seed=0)
@@ -42,7 +44,7 @@ def other_input(
     if outcome == solver_library.sat:
         model = solver.model()
         return np.array([_value(model, term) for term in encoding.spikes], np.int64)
-    raise TimeoutError(f"the solver did not decide it within {seconds:g} s")
+    raise TimeoutError(f"the solver did not decide it within {seconds:.2g} s")
 
 
 def _value(model: Any, term: Any) -> int:
