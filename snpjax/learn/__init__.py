@@ -34,7 +34,7 @@ from .relaxed import (
 )
 from .replay import Replay as Replay, replay as replay
 from .robustness import (
-    Decision as Decision,
+    CaseDecision as CaseDecision,
     Decoder as Decoder,
     Robustness as Robustness,
     SpikeBox as SpikeBox,

@@ -9,8 +9,8 @@ import pytest
 import snpjax as snp
 from snpjax import learn
 from snpjax.learn.robustness import decide, solver
+from snpjax.learn.robustness.bounds import NetworkBounds
 from snpjax.learn.robustness.classifier import Classifier
-from snpjax.learn.robustness.intervals import Bounds
 from snpjax.testing import reference
 from tests.support.helpers import quietly
 
@@ -100,7 +100,7 @@ def check(seed: int) -> set[str]:
         learn.robustness(system, box, **options, enumerate_up_to=0, seconds=20),
         learn.robustness(system, box, **options, enumerate_up_to=0, seconds=0),
     ]
-    bounds = Bounds.of(Classifier.of(system, inputs, STEPS, decoder), box)
+    bounds = NetworkBounds.of(Classifier.of(system, inputs, STEPS, decoder), box)
     for case in range(box.num_cases):
         every = {
             spikes: numbers(system, decoder, dict(zip(inputs, spikes, strict=True)))

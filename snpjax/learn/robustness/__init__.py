@@ -2,4 +2,4 @@
 
 from .box import SpikeBox as SpikeBox
 from .classifier import Decoder as Decoder
-from .decide import Decision as Decision, Robustness as Robustness, robustness as robustness
+from .decide import CaseDecision as CaseDecision, Robustness as Robustness, robustness as robustness

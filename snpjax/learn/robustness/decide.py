@@ -12,16 +12,16 @@ from ..._text.counts import plural
 from ...check.verdict import Status
 from ...spiking.model.system import SpikingSystem
 from .attack import attacked
+from .bounds import NetworkBounds, TooManySpikes
 from .box import SpikeBox
 from .classifier import Classifier, Decoder
-from .intervals import Bounds, TooManySpikes
 from .solver import TooManyPieces, other_input
 
 
 _CASES = 64  # whose bounds are computed together
 
 
-class Decision(NamedTuple):
+class CaseDecision(NamedTuple):
     """What is known of one case, how it was found, and why it is not known."""
 
     status: Status
@@ -43,7 +43,7 @@ class Robustness:
 
     box: SpikeBox
     answers: Int[np.ndarray, " cases"]
-    decisions: tuple[Decision, ...]
+    decisions: tuple[CaseDecision, ...]
     counterexamples: np.ma.MaskedArray
     other_answers: np.ma.MaskedArray
 
@@ -135,7 +135,7 @@ class _Cases:
     def __init__(self, classifier: Classifier, box: SpikeBox):
         self.classifier, self.box = classifier, box
         self.answers = classifier.numbers(box.centre).argmax(axis=0)
-        self.decisions: list[Decision | None] = [None] * box.num_cases
+        self.decisions: list[CaseDecision | None] = [None] * box.num_cases
         self.counterexamples: dict[int, Int[np.ndarray, " inputs"]] = {}
         self.reasons = ["the solver was not used"] * box.num_cases
 
@@ -153,7 +153,7 @@ class _Cases:
                 "This is a defect of snpjax; please report it."
             )
         self.counterexamples[case] = spikes
-        self.decisions[case] = Decision(Status.REFUTED, by)
+        self.decisions[case] = CaseDecision(Status.REFUTED, by)
 
     def enumerate(self, limit: int) -> None:
         """Run all inputs of each box that has few."""
@@ -172,7 +172,7 @@ class _Cases:
             if differs.any():
                 self.refute(case, own[:, int(differs.argmax())], "enumeration")
             else:
-                self.decisions[case] = Decision(Status.PROVED, "enumeration")
+                self.decisions[case] = CaseDecision(Status.PROVED, "enumeration")
 
     def propagate(self) -> None:
         """Compute bounds, many cases together."""
@@ -180,14 +180,14 @@ class _Cases:
         for start in range(0, len(undecided), _CASES):
             some = undecided[start : start + _CASES]
             try:
-                bounds = Bounds.of(self.classifier, self.box.cases(some))
+                bounds = NetworkBounds.of(self.classifier, self.box.cases(some))
             except TooManySpikes as error:
                 for case in some.tolist():
                     self.reasons[case] = str(error)
                 continue
             is_proved = (bounds.lead(self.answers[some]) >= 0).all(axis=0)
             for case in some[is_proved].tolist():
-                self.decisions[case] = Decision(Status.PROVED, "bounds")
+                self.decisions[case] = CaseDecision(Status.PROVED, "bounds")
 
     def attack(self) -> None:
         """Search for counterexamples."""
@@ -202,7 +202,7 @@ class _Cases:
             answer = self.answers[[case]]
             began = time.perf_counter()
             try:
-                bounds = Bounds.of(self.classifier, self.box.case(case))
+                bounds = NetworkBounds.of(self.classifier, self.box.case(case))
                 lead = bounds.lead(answer)[:, 0]
                 rest = seconds - (time.perf_counter() - began)
                 spikes = other_input(bounds, int(answer[0]), lead, rest)
@@ -210,7 +210,7 @@ class _Cases:
                 self.reasons[case] = str(error)
                 continue
             if spikes is None:
-                self.decisions[case] = Decision(Status.PROVED, "solver")
+                self.decisions[case] = CaseDecision(Status.PROVED, "solver")
             else:
                 self.refute(case, spikes, "solver")
 
@@ -223,7 +223,7 @@ class _Cases:
         cases = np.array(sorted(self.counterexamples), np.int64)
         others[cases] = self.classifier.numbers(spikes.data[:, cases]).argmax(axis=0)
         decisions = tuple(
-            Decision(Status.UNKNOWN, "", reason) if decision is None else decision
+            CaseDecision(Status.UNKNOWN, "", reason) if decision is None else decision
             for decision, reason in zip(self.decisions, self.reasons, strict=True)
         )
         return Robustness(self.box, self.answers, decisions, spikes, others)

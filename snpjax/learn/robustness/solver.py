@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ..._text.optional import z3
-from .intervals import Bounds
+from .bounds import NetworkBounds
 
 
 _MAX_PIECES = 64  # of what one neuron does in one step
@@ -17,7 +17,7 @@ class TooManyPieces(ValueError):
 
 
 def other_input(
-    bounds: Bounds, answer: int, lead: Int[np.ndarray, " outputs"], seconds: float
+    bounds: NetworkBounds, answer: int, lead: Int[np.ndarray, " outputs"], seconds: float
 ) -> Int[np.ndarray, " inputs"] | None:
     """The spikes of an input of the box with another answer, or `None` if there is none.
 
@@ -54,7 +54,7 @@ def _value(model: Any, term: Any) -> int:
 class _Encoding:
     """The steps of one case as constraints; terms are integers of Python where they are known."""
 
-    def __init__(self, bounds: Bounds, library: Any, context: Any, solver: Any):
+    def __init__(self, bounds: NetworkBounds, library: Any, context: Any, solver: Any):
         self.bounds, self.library, self.context, self.solver = bounds, library, context, solver
         box, classifier = bounds.box, bounds.classifier
         self.spikes = [

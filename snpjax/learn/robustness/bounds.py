@@ -1,4 +1,4 @@
-"""Bounds on what every neuron does in each step, for all inputs of a box, many boxes at once."""
+"""NetworkBounds on what every neuron does in each step, for all inputs of a box, many boxes at once."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,24 +16,24 @@ from .classifier import Classifier, Decoder
 _MAX_OFFSETS = 256  # of one input from its own count, for which what it sends is tabulated
 
 
-class Interval(NamedTuple):
+class Span(NamedTuple):
     """The least and greatest values, of neurons and cases."""
 
     low: Int[np.ndarray, "neurons cases"]
     high: Int[np.ndarray, "neurons cases"]
 
-    def plus(self, other: "Interval") -> "Interval":
+    def plus(self, other: "Span") -> "Span":
         """The bounds of the sum."""
-        return Interval(self.low + other.low, self.high + other.high)
+        return Span(self.low + other.low, self.high + other.high)
 
-    def meet(self, other: "Interval") -> "Interval":
+    def meet(self, other: "Span") -> "Span":
         """What is within both."""
-        return Interval(np.maximum(self.low, other.low), np.minimum(self.high, other.high))
+        return Span(np.maximum(self.low, other.low), np.minimum(self.high, other.high))
 
-    def through(self, weights: sparse.csc_array) -> "Interval":
+    def through(self, weights: sparse.csc_array) -> "Span":
         """The bounds of `weights.T @ values`."""
         plus, minus = weights.maximum(0).T, weights.minimum(0).T
-        return Interval(plus @ self.low + minus @ self.high, plus @ self.high + minus @ self.low)
+        return Span(plus @ self.low + minus @ self.high, plus @ self.high + minus @ self.low)
 
 
 class TooManySpikes(ValueError):
@@ -41,7 +41,7 @@ class TooManySpikes(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
+class NetworkBounds:
     """What a box allows, of all neurons: in step t each has `counts[t]` spikes before the step and
     sends `sent[t]`; `counts[steps]` are left. Inputs that nothing reaches are `sources`, whose
     spikes are functions of their own number: `sent_by_sources[t]` at `centre + offsets`.
@@ -51,15 +51,15 @@ class Bounds:
     classifier: Classifier
     box: SpikeBox
     behaviours: dict[tuple[AnyRule, ...], Behaviour]
-    counts: list[Interval]
-    sent: list[Interval]
-    arriving: list[Interval]
+    counts: list[Span]
+    sent: list[Span]
+    arriving: list[Span]
     sources: Int[np.ndarray, " sources"]
     offsets: Int[np.ndarray, " offsets"]
     sent_by_sources: list[Int[np.ndarray, "sources offsets cases"]]
 
     @staticmethod
-    def of(classifier: Classifier, box: SpikeBox) -> "Bounds":
+    def of(classifier: Classifier, box: SpikeBox) -> "NetworkBounds":
         """**Raises:** `TooManySpikes` if a count may be too large to tabulate."""
         system, steps = classifier.system, classifier.steps
         own = np.array([neuron.spikes for neuron in system.neurons], np.int64)
@@ -75,8 +75,8 @@ class Bounds:
         members = np.clip(members, box.low[rows, None], box.high[rows, None])
         others = np.setdiff1d(np.arange(system.num_neurons), sources)
         to_others = classifier.weights[others]
-        found = Bounds(
-            classifier, box, behaviours.tables, [Interval(low, high)], [], [], sources, offsets, []
+        found = NetworkBounds(
+            classifier, box, behaviours.tables, [Span(low, high)], [], [], sources, offsets, []
         )
         for step in range(steps):
             left, sent = behaviours.over(found.counts[-1])
@@ -84,10 +84,10 @@ class Bounds:
             found.sent_by_sources.append(by_sources)
             sent.low[sources], sent.high[sources] = by_sources.min(axis=1), by_sources.max(axis=1)
             left.low[sources], left.high[sources] = members.min(axis=1), members.max(axis=1)
-            arriving = Interval(sent.low[others], sent.high[others]).through(to_others)
+            arriving = Span(sent.low[others], sent.high[others]).through(to_others)
             arriving = arriving.plus(found.delivered(by_sources, classifier.weights[sources]))
             known = classifier.arrivals[step][:, None]
-            arriving = arriving.plus(Interval(known, known))
+            arriving = arriving.plus(Span(known, known))
             found.sent.append(sent)
             found.arriving.append(arriving)
             found.counts.append(left.plus(arriving))
@@ -95,9 +95,9 @@ class Bounds:
 
     def delivered(
         self, sent: Int[np.ndarray, "sources offsets cases"], weights: sparse.csc_array
-    ) -> Interval:
+    ) -> Span:
         """The bounds of `weights.T @ sent`, for numbers that the sources have at each offset."""
-        within = Interval(sent.min(axis=1), sent.max(axis=1)).through(weights)
+        within = Span(sent.min(axis=1), sent.max(axis=1)).through(weights)
         if self.box.changes is None:
             return within
         # Each spike that is added or removed changes the sum by the steepest slope at most.
@@ -118,14 +118,12 @@ class Bounds:
             fall[targets] = np.maximum(fall[targets], np.maximum(by_less, -by_more))
         middle = weights.T @ centre
         changes = self.box.changes
-        return within.meet(Interval(middle - changes * fall, middle + changes * rise))
+        return within.meet(Span(middle - changes * fall, middle + changes * rise))
 
-    def total_sent(self) -> Interval:
+    def total_sent(self) -> Span:
         """What each neuron sends in all steps together."""
         low, high = (sum(bound[1:], bound[0]) for bound in zip(*self.sent, strict=True))
-        arrived = Interval(
-            *(sum(bound[1:], bound[0]) for bound in zip(*self.arriving, strict=True))
-        )
+        arrived = Span(*(sum(bound[1:], bound[0]) for bound in zip(*self.arriving, strict=True)))
         # Where all rules consume c and send p, what has come and is not left was consumed.
         first, last = self.counts[0], self.counts[-1]
         for at, neuron in enumerate(self.classifier.system.neurons):
@@ -136,7 +134,7 @@ class Bounds:
                 most = first.high[at] + arrived.high[at] - last.low[at]
                 low[at] = np.maximum(low[at], produced * -(-least // consumed))
                 high[at] = np.minimum(high[at], produced * (most // consumed))
-        return Interval(low, high)
+        return Span(low, high)
 
     def lead(self, answers: Int[np.ndarray, " cases"]) -> Int[np.ndarray, "outputs cases"]:
         """At least how far the number of the answer is above each other one, less what is required;
@@ -162,7 +160,7 @@ class Bounds:
                 weights = classifier.weights
                 to_outputs = weights[:, outputs].toarray()
                 apart = sparse.csc_array(to_outputs[:, [answer]] - to_outputs)
-                part = Interval(sent.low[~is_source][:, cases], sent.high[~is_source][:, cases])
+                part = Span(sent.low[~is_source][:, cases], sent.high[~is_source][:, cases])
                 bound = part.through(apart[~is_source]).low
                 bound = bound + self.delivered(by_sources[..., cases], apart[is_source]).low
                 initial = self.counts[0]
@@ -194,10 +192,10 @@ class _Behaviours:
             known = self.tables[rules] = Behaviour(rules, 2 * max(most, 8))
         return known
 
-    def over(self, counts: Interval) -> tuple[Interval, Interval]:
+    def over(self, counts: Span) -> tuple[Span, Span]:
         """What may be left in each neuron, and what it may send."""
-        left = Interval(*(np.empty_like(bound) for bound in counts))
-        sent = Interval(*(np.empty_like(bound) for bound in counts))
+        left = Span(*(np.empty_like(bound) for bound in counts))
+        sent = Span(*(np.empty_like(bound) for bound in counts))
         for rules, rows in self.groups.items():
             low, high = counts.low[rows], counts.high[rows]
             found = self.table(rules, int(high.max(initial=0))).over(low, high)
