@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int
 
-from ...spiking.model.rule import AnyRule, Rule
+from ...spiking.model.rule import Rule
 
 
 #: The largest count that is tabulated.
@@ -18,12 +18,11 @@ class Behaviour:
     Below 1 no rule is applicable.
     """
 
-    def __init__(self, rules: Sequence[AnyRule], most: int):
+    def __init__(self, rules: Sequence[Rule], most: int):
         self.consumed = np.zeros(most + 1, np.int64)
         self.sent = np.zeros(most + 1, np.int64)
         is_free = np.ones(most + 1, bool)
         for rule in rules:
-            assert isinstance(rule, Rule)
             applies = np.zeros(most + 1, bool)
             for low, high, period in rule.guard.terms(max(rule.consume, 1)):
                 last = most if high is None else min(high, most)
@@ -35,7 +34,7 @@ class Behaviour:
         self._least_left, self._most_left = _Extremes(left, np.minimum), _Extremes(left, np.maximum)
         self._least_sent = _Extremes(self.sent, np.minimum)
         self._most_sent = _Extremes(self.sent, np.maximum)
-        spiking = {(rule.consume, rule.produce) for rule in rules if isinstance(rule, Rule)}
+        spiking = {(rule.consume, rule.produce) for rule in rules}
         #: The spikes consumed and sent by every rule, if they are the same for all.
         self.ratio = next(iter(spiking)) if len(spiking) == 1 else None
 

@@ -1,4 +1,4 @@
-"""NetworkBounds on what every neuron does in each step, for all inputs of a box, many boxes at once."""
+"""Bounds on what every neuron does in each step, for all inputs of a box, many boxes at once."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,10 +7,9 @@ import numpy as np
 from jaxtyping import Int
 from scipy import sparse
 
-from ...spiking.model.rule import AnyRule
 from .behaviour import MAX_COUNT, Behaviour
 from .box import SpikeBox
-from .classifier import Classifier, Decoder
+from .classifier import Classifier, Decoder, Rules
 
 
 _MAX_OFFSETS = 256  # of one input from its own count, for which what it sends is tabulated
@@ -50,7 +49,7 @@ class NetworkBounds:
 
     classifier: Classifier
     box: SpikeBox
-    behaviours: dict[tuple[AnyRule, ...], Behaviour]
+    behaviours: dict[Rules, Behaviour]
     counts: list[Span]
     sent: list[Span]
     arriving: list[Span]
@@ -110,7 +109,7 @@ class NetworkBounds:
         rise = np.zeros_like(within.low)
         fall = np.zeros_like(within.low)
         rows = weights.tocsr()
-        for source in range(rows.shape[0]):
+        for source in range(rows.shape[0]):  # pyright: ignore[reportOptionalSubscript]
             targets = rows.indices[rows.indptr[source] : rows.indptr[source + 1]]
             weight = rows.data[rows.indptr[source] : rows.indptr[source + 1], None]
             by_more, by_less = weight * up[source], weight * down[source]
@@ -122,12 +121,11 @@ class NetworkBounds:
 
     def total_sent(self) -> Span:
         """What each neuron sends in all steps together."""
-        low, high = (sum(bound[1:], bound[0]) for bound in zip(*self.sent, strict=True))
-        arrived = Span(*(sum(bound[1:], bound[0]) for bound in zip(*self.arriving, strict=True)))
+        (low, high), arrived = _sum(self.sent), _sum(self.arriving)
         # Where all rules consume c and send p, what has come and is not left was consumed.
         first, last = self.counts[0], self.counts[-1]
-        for at, neuron in enumerate(self.classifier.system.neurons):
-            ratio = self.behaviours[tuple(neuron.rules)].ratio
+        for at, rules in enumerate(self.classifier.rules):
+            ratio = self.behaviours[rules].ratio
             if ratio is not None:
                 consumed, produced = ratio
                 least = first.low[at] + arrived.low[at] - last.high[at]
@@ -173,18 +171,22 @@ class NetworkBounds:
         return found
 
 
+def _sum(spans: list[Span]) -> Span:
+    low, high = (np.sum(bounds, axis=0) for bounds in zip(*spans, strict=True))
+    return Span(low, high)
+
+
 class _Behaviours:
     """What the rules of all neurons do; neurons with the same rules share a table."""
 
     def __init__(self, classifier: Classifier):
-        neurons = classifier.system.neurons
-        self.groups: dict[tuple[AnyRule, ...], list[int]] = {}
-        for at, neuron in enumerate(neurons):
-            self.groups.setdefault(tuple(neuron.rules), []).append(at)
-        self.tables: dict[tuple[AnyRule, ...], Behaviour] = {}
-        self.rules = [tuple(neuron.rules) for neuron in neurons]
+        self.rules = classifier.rules
+        self.groups: dict[Rules, list[int]] = {}
+        for at, rules in enumerate(self.rules):
+            self.groups.setdefault(rules, []).append(at)
+        self.tables: dict[Rules, Behaviour] = {}
 
-    def table(self, rules: tuple[AnyRule, ...], most: int) -> Behaviour:
+    def table(self, rules: Rules, most: int) -> Behaviour:
         if most > MAX_COUNT:
             raise TooManySpikes(f"a neuron may have {most} spikes, more than {MAX_COUNT}")
         known = self.tables.get(rules)

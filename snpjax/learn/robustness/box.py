@@ -123,7 +123,7 @@ class SpikeBox:
         inside = ((self.low <= spikes) & (spikes <= self.high)).all(axis=0)
         if self.changes is not None:
             inside &= np.abs(spikes - self.centre).sum(axis=0) <= self.changes
-        return inside
+        return np.asarray(inside)
 
     def __repr__(self) -> str:
         changes = "" if self.changes is None else f", changes={self.changes}"

@@ -4,16 +4,19 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias, cast
 
 import numpy as np
 from jaxtyping import Int
 from scipy import sparse
 
-from ...spiking.model.lookup import position_of
 from ...spiking.model.rule import Rule
 from ...spiking.model.system import SpikingSystem
 from ..replay import replay
 
+
+#: The rules of a neuron.
+Rules: TypeAlias = tuple[Rule, ...]
 
 _PATHS = 16_384  # of one run
 
@@ -47,9 +50,7 @@ class Classifier:
         _check(system, steps)
         positions = _without_incoming(system)
         if inputs is not None:
-            positions = np.concatenate(
-                [np.atleast_1d(position_of(system, name)) for name in inputs]
-            ).astype(np.int64)
+            positions = np.array([system.position_of(name) for name in inputs], np.int64)
         outputs = np.array([system.names[name] for name in system.output], np.int64)
         return Classifier(system, positions, outputs, steps, decoder)
 
@@ -79,6 +80,12 @@ class Classifier:
         spikes alone."""
         trains = [self.system.names[name] for name in self.system.input]
         return np.isin(self.inputs, _without_incoming(self.system)) & ~np.isin(self.inputs, trains)
+
+    @cached_property
+    def rules(self) -> list[Rules]:
+        """The rules of each neuron."""
+        found = [tuple(neuron.rules) for neuron in self.system.neurons]
+        return cast(list[Rules], found)  # `_check` has seen them
 
     @cached_property
     def weights(self) -> sparse.csc_array:

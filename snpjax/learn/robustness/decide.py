@@ -216,10 +216,10 @@ class _Cases:
 
     def result(self) -> Robustness:
         shape = self.box.centre.shape
-        spikes = np.ma.masked_all(shape, np.int64)
+        spikes = _masked(shape)
         for case, found in self.counterexamples.items():
             spikes[:, case] = found
-        others = np.ma.masked_all(shape[1], np.int64)
+        others = _masked(shape[1:])
         cases = np.array(sorted(self.counterexamples), np.int64)
         others[cases] = self.classifier.numbers(spikes.data[:, cases]).argmax(axis=0)
         decisions = tuple(
@@ -227,3 +227,7 @@ class _Cases:
             for decision, reason in zip(self.decisions, self.reasons, strict=True)
         )
         return Robustness(self.box, self.answers, decisions, spikes, others)
+
+
+def _masked(shape: tuple[int, ...]) -> np.ma.MaskedArray:
+    return np.ma.masked_array(np.zeros(shape, np.int64), mask=True)

@@ -139,7 +139,7 @@ class _Encoding:
     def _by_pieces(self, neuron: int, step: int, field: int) -> Any:
         """What the rule consumes (1) or sends (2)."""
         interval = self.bounds.counts[step]
-        rules = tuple(self.bounds.classifier.system.neurons[neuron].rules)
+        rules = self.bounds.classifier.rules[neuron]
         pieces = self.bounds.behaviours[rules].pieces(
             int(interval.low[neuron, 0]), int(interval.high[neuron, 0])
         )
