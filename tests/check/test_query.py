@@ -20,7 +20,6 @@ from snpjax.check.query.formula import (
 )
 from snpjax.check.query.messages import KEYWORDS
 from snpjax.check.query.parse import MAX_DEPTH, MAX_LENGTH, parse_query
-from snpjax.check.temporal.ctl_fragment import universal
 
 
 P, Q, R = (Comparison(((Variable(Observed.SPIKES, name), 1),), "=", 1) for name in "pqr")
@@ -191,28 +190,6 @@ def test_words_like_no_other(text):
     with pytest.raises(snp.QueryError) as caught:
         parse_query(text)
     assert "did you mean" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "column"),
-    [
-        ("eventually (p = 1 and next q = 1)", 13),
-        ("always p = 1 or always q = 1", 17),
-        ("(p = 1 followed by q = 1) implies always r = 1", 35),
-        ("p = 1 until next q = 1", 13),
-        ("steady (p = 1 until q = 1)", 9),
-        ("eventually (always p = 1 or always q = 1)", 29),
-        ("on some path (eventually p = 1 and eventually q = 1 and always r = 1)", 36),
-        ("on some path ((next p = 1) until q = 1)", 16),
-        ("on some path always (p = 1 and next q = 1 or eventually r = 1)", 22),
-    ],
-)
-def test_what_is_not_checked_is_refused_with_its_place(text, column):
-    query = parse_query(text)
-    with pytest.raises(snp.QueryError) as caught:
-        universal(query)
-    assert caught.value.column == column, str(caught.value)
-    assert "or split the query" in str(caught.value)
 
 
 @given(st.text(alphabet="pq ()=<1+-*'\"andorxtils\n", max_size=30))

@@ -91,35 +91,86 @@ class Implies(AbstractPlaced):
 
 @dataclass(frozen=True)
 class Temporal(AbstractPlaced):
-    """An operator that looks into the future of a path, on one formula."""
+    """An operator that looks into the future of a path, on one formula: all of it, or the
+    configurations that are at most `within` steps away."""
 
     operator: Operator
     part: "Formula"
+    within: int | None = None
 
 
 @dataclass(frozen=True)
 class InOrder(AbstractPlaced):
-    """An operator that says in which order two formulas hold."""
+    """An operator that says in which order two formulas hold, `within` a number of steps if there
+    is one."""
 
     left: "Formula"
     operator: Order
     right: "Formula"
+    within: int | None = None
 
 
-Formula: TypeAlias = Comparison | Not | And | Or | Implies | Temporal | InOrder
+@dataclass(frozen=True)
+class Quantified(AbstractPlaced):
+    """A formula that holds on all paths that begin in a configuration, or on some path."""
+
+    on_all_paths: bool
+    part: "Formula"
+
+
+Formula: TypeAlias = Comparison | Not | And | Or | Implies | Temporal | InOrder | Quantified
+
+#: Always true, and never.
+TRUE, FALSE = And(()), Or(())
 
 
 @dataclass(frozen=True)
 class Query:
-    """A formula that is to hold on all paths, or on some path, of a system."""
+    """A formula that is to hold on all paths, or on some path, of a system.
+
+    - `fair`: conditions that hold infinitely often on these paths, or formulas of them.
+    """
 
     text: str
     on_all_paths: bool
     formula: Formula
+    fair: tuple["Query", ...] = ()
 
     def source(self, formula: Formula) -> str:
         """A part of the query as it was written."""
         return " ".join(self.text[formula.start : formula.end].split())
+
+    @property
+    def quantified(self) -> Quantified:
+        """It as a formula about the initial configuration."""
+        return Quantified(self.on_all_paths, self.formula)
+
+    @property
+    def fair_paths(self) -> tuple[Formula, ...]:
+        """What holds of fair paths."""
+        some = (query.formula for query in self.fair)
+        return tuple(Temporal("infinitely often", x) if is_about_one(x) else x for x in some)
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """What is said of single configurations, here and of fair paths."""
+        some = (query.formula for query in (self, *self.fair))
+        return tuple(x for formula in some for x in comparisons(formula))
+
+    @property
+    def invariant(self) -> Formula | None:
+        """The condition that is to hold in every configuration, if the query says no more; for one
+        about some path, that its negation says no more."""
+        match self.on_all_paths, self.formula:
+            case _ if self.fair:
+                return None
+            case (True, Temporal("always", part, None)) if is_plain(part):
+                return part
+            case (True, Temporal("never", part, None)) if is_plain(part):
+                return Not(part)
+            case (False, Temporal("eventually", part, None)) if is_plain(part):
+                return Not(part)
+        return None
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
@@ -127,7 +178,7 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
     match formula:
         case And(parts) | Or(parts):
             return parts
-        case Not(part) | Temporal(_, part):
+        case Not(part) | Temporal(_, part) | Quantified(_, part):
             return (part,)
         case Implies(left, right) | InOrder(left, _, right):
             return left, right
@@ -147,10 +198,16 @@ def comparisons(formula: Formula) -> Iterator[Comparison]:
 
 
 def is_about_one(formula: Formula) -> bool:
-    """Whether a formula speaks of one configuration only, not of the future."""
-    return not any(isinstance(part, Temporal | InOrder) for part in all_parts(formula))
+    """Whether a formula speaks of one configuration, not of the path that it is on. What is
+    quantified does: it is a property of the configuration in which its paths begin."""
+    match formula:
+        case Quantified():
+            return True
+        case Temporal() | InOrder():
+            return False
+    return all(map(is_about_one, parts_of(formula)))
 
 
-def negates(one: Formula, other: Formula) -> bool:
-    """Whether one formula is written as the negation of the other."""
-    return one == Not(other) or other == Not(one)
+def is_plain(formula: Formula) -> bool:
+    """Whether a formula is a condition that single configurations decide."""
+    return not any(isinstance(part, Temporal | InOrder | Quantified) for part in all_parts(formula))

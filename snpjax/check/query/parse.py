@@ -1,6 +1,7 @@
 """From the text of a query to its formula."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -36,9 +37,9 @@ MAX_NUMBER = 2**31 - 1
 _MAX_COEFFICIENTS = 2**30
 
 
-def parse_query(text: str) -> Query:
-    """A query of the language of `docs/checking.md`. Whether it can be checked, and whether its
-    neurons exist, is told later.
+def parse_query(text: str, *, fair: Sequence[str] = ()) -> Query:
+    """A query of the language of `docs/checking.md`, and what holds of fair paths. Whether its
+    neurons exist is told later.
 
     **Raises:** `QueryError` with the place where the text is no query.
     """
@@ -52,7 +53,8 @@ def parse_query(text: str) -> Query:
     _check_depth(text, tree)
     *quantifier, formula = tree.children
     kinds = [node.type for node in quantifier if isinstance(node, Token)]
-    return Query(text, "SOME" not in kinds, _Builder(text).condition(formula))
+    some = tuple(parse_query(condition) for condition in fair)
+    return Query(text, "SOME" not in kinds, _Builder(text).condition(formula), some)
 
 
 @cache

@@ -4,15 +4,31 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..query.errors import QueryError
-from ..query.formula import And, Formula, Implies, InOrder, Not, Or, Query, Temporal, parts_of
-from .ctl_fragment import universal
+from ..query.formula import (
+    And,
+    Formula,
+    Implies,
+    InOrder,
+    Not,
+    Or,
+    Quantified,
+    Query,
+    Temporal,
+    parts_of,
+)
 from .kripke import States, Structure
 from .labels import Labelling
-from .paths import Checker, Path
+from .paths import Checker
+from .product import Path
 
 
-def vacuous(query: Query, structure: Structure, labels: Labelling, never: str) -> Iterator[str]:
+def vacuous(
+    query: Query,
+    structure: Structure,
+    labels: Labelling,
+    never: str,
+    fair: tuple[Formula, ...] = (),
+) -> Iterator[str]:
     """A remark for every trigger of a query that is false wherever it is looked at: an implication
     at the top speaks of the initial configuration, one below `always` of all.
 
@@ -22,11 +38,12 @@ def vacuous(query: Query, structure: Structure, labels: Labelling, never: str) -
 
     - `never`: in words, that something is true in none of the states.
     """
-    checker = Checker(structure, labels)
+    checker = Checker(structure, labels, fair)
     start = np.zeros(structure.num_states, bool)
     start[structure.initial] = True
     for trigger, states in _triggers(query.formula, start, structure):
-        if states.any() and _is_false(trigger, query.text, checker)[states].all():
+        is_false = Quantified(True, Not(trigger))
+        if states.any() and checker.holds(is_false, may=False)[states].all():
             what = f"`{query.source(trigger)}`"
             if states.all():
                 yield f"{what} {never}"
@@ -49,15 +66,6 @@ def along(path: Path, labels: Labelling) -> tuple[Structure, Labelling]:
     states = np.asarray(path.states[:size])
     truth = {own: (surely[states], may[states]) for own, (surely, may) in labels.truth.items()}
     return Structure(first, following, is_open), Labelling(size, truth)
-
-
-def _is_false(trigger: Formula, text: str, checker: Checker) -> States:
-    """Where a trigger surely is false, whatever follows."""
-    try:
-        negation = universal(Query(text, True, Not(trigger)))
-    except QueryError:
-        return np.zeros(checker.structure.num_states, bool)
-    return checker.holds(negation, may=False)
 
 
 def _triggers(
