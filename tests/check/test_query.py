@@ -181,7 +181,9 @@ def test_misspelt_words(text, word):
 
 
 def test_words_of_the_language_are_those_of_its_grammar():
-    grammar = resources.files("snpjax.check").joinpath("grammar.lark").read_text()
+    package = resources.files("snpjax.check")
+    names = ("grammar.lark", "conditions.lark")
+    grammar = "\n".join(package.joinpath(name).read_text() for name in names)
     assert {*KEYWORDS} == {*re.findall(r'^[A-Z_]+: "([a-z_]+)"$', grammar, re.MULTILINE)}
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -90,7 +91,6 @@ class Automaton:
         return self.num_promises + len(self.recurring)
 
 
-@lru_cache(256)
 def automaton_of(form: Form) -> Automaton:
     """The automaton that accepts the paths of which a form holds.
 
@@ -103,8 +103,13 @@ def automaton_of(form: Form) -> Automaton:
         one makes superfluous are left out; 3. an operator within n steps counts down; 4. conditions
         that recur need no states.
     """
-    if sum(1 for _ in all_forms(form)) > _MAX_PARTS:
-        raise TooLarge
+    if sum(1 for _ in islice(all_forms(form), _MAX_PARTS + 1)) > _MAX_PARTS:
+        raise TooLarge  # before anything that looks at a shared part each time
+    return _automaton_of(form)
+
+
+@lru_cache(256)
+def _automaton_of(form: Form) -> Automaton:
     rest, conditions = _without_recurring(form)
     numbers: dict[_Obligations, int] = {frozenset(rest): 0}
     covers: list[list[_Cover]] = []
