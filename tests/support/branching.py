@@ -17,10 +17,11 @@ from snpjax.check.query.formula import (
     Or,
     Quantified,
     Temporal,
+    Within,
 )
 
 
-MAX_ELEMENTS = 8  # parts about the next configuration, each true or false
+MAX_ELEMENTS = 6  # parts about the next configuration, each true or false
 
 #: A formula of linear time: a set of states, `not`, `and`, `next`, `until`.
 Core = tuple
@@ -63,7 +64,7 @@ def holds_in(
             path = ("and", path, core(condition))
         return begins(path, successors)
 
-    def core(formula: Formula) -> Core:
+    def core(formula: Formula, within: int | None = None) -> Core:
         always = ("set", frozenset(states))
         match formula:
             case Comparison() | Quantified():
@@ -79,29 +80,31 @@ def holds_in(
                 return negated(core(And(tuple(Not(part) for part in parts))))
             case Implies(left, right):
                 return core(Or((Not(left), right)))
+            case Within(steps, part):
+                return core(part, steps)
             case Temporal("next", part):
                 return ("next", core(part))
-            case Temporal("eventually", part, within):
+            case Temporal("eventually", part):
                 return until(always, core(part), within)
-            case Temporal("never", part, within):
+            case Temporal("never", part):
                 return negated(until(always, core(part), within))
-            case Temporal("always", part, within):
+            case Temporal("always", part):
                 return negated(until(always, negated(core(part)), within))
             case Temporal("infinitely often", part):
                 return core(Temporal("always", Temporal("eventually", part)))
             case Temporal("steady", part):
                 return core(Temporal("eventually", Temporal("always", part)))
-            case InOrder(left, "until", right, within):
+            case InOrder(left, "until", right):
                 return until(core(left), core(right), within)
-            case InOrder(left, "weak until", right, within):
+            case InOrder(left, "weak until", right):
                 # Not: not right, until neither.
                 neither = And((Not(left), Not(right)))
                 return negated(until(core(Not(right)), core(neither), within))
-            case InOrder(left, "preceded by", right, within):
-                return core(InOrder(Not(left), "weak until", right, within))
-            case InOrder(left, "followed by", right, within):
-                later = Temporal("eventually", right, within)
-                return core(Temporal("always", Implies(left, later)))
+            case InOrder(left, "preceded by", right):
+                return core(InOrder(Not(left), "weak until", right), within)
+            case InOrder(left, "followed by", right):
+                later = until(always, core(right), within)
+                return negated(until(always, ("and", core(left), negated(later)), None))
         raise AssertionError(formula)
 
     found = where(formula)
@@ -140,41 +143,50 @@ def begins(path: Core, successors: Sequence[Sequence[int]]) -> frozenset[int]:
 
     promises = [part for part in elements if part[0] == "until"]
     nexts = [part for part in elements if part[0] == "next"]
-    # Of each node: what it asks of the elements of the next one, what that has to say to the
-    # `next`s of this one, and which promises are not open.
+    assignments = range(2 ** len(elements))
+    every = (1 << len(assignments)) - 1
+    # A set of assignments is a number with a bit for each: those in which an element is true.
+    true_in = {
+        part: sum(1 << bits for bits in assignments if bits >> element & 1)
+        for part, element in elements.items()
+    }
+    # Of each node, a state and an assignment: what it asks of the elements of the next one, what
+    # that has to say to the `next`s of this one, which promises are not open, and the formula.
     nodes: dict[tuple[int, int], tuple[int, int, int, int, int, bool]] = {}
     for state in range(len(successors)):
-        for bits in range(2 ** len(elements)):
-            value: dict[Core, bool] = {}
-            for part in order:
-                match part:
-                    case "set", own:
-                        value[part] = state in own
-                    case "not", own:
-                        value[part] = not value[own]
-                    case "and", left, right:
-                        value[part] = value[left] and value[right]
-                    case _:
-                        value[part] = bool(bits >> elements[part] & 1)
-            mask = wanted = kept = 0
-            for number, part in enumerate(promises):
-                _, left, right = part
-                if value[right] or not value[left]:
-                    if value[part] != value[right]:
-                        break
-                else:
-                    mask |= 1 << elements[part]
-                    wanted |= value[part] << elements[part]
-                kept |= (value[right] or not value[part]) << number
-            else:
-                asked = sum(value[part] << number for number, part in enumerate(nexts))
-                said = sum(value[part[1]] << number for number, part in enumerate(nexts))
-                nodes[state, bits] = (mask, wanted, asked, said, kept, value[path])
+        value: dict[Core, int] = {}
+        for part in order:
+            match part:
+                case "set", own:
+                    value[part] = every if state in own else 0
+                case "not", own:
+                    value[part] = every & ~value[own]
+                case "and", left, right:
+                    value[part] = value[left] & value[right]
+                case _:
+                    value[part] = true_in[part]
+        possible, masks, kept = every, [], []
+        for part in promises:
+            _, left, right = part
+            is_passed_on = value[left] & ~value[right]
+            possible &= is_passed_on | ~(value[part] ^ value[right])
+            masks.append((is_passed_on, 1 << elements[part]))
+            kept.append(value[right] | (every & ~value[part]))
+        asked = [value[part] for part in nexts]
+        said = [value[part[1]] for part in nexts]
+        for bits in assignments:
+            if possible >> bits & 1:
+                mask = sum(bit for own, bit in masks if own >> bits & 1)
+                numbers = (_number(some, bits) for some in (asked, said, kept))
+                nodes[state, bits] = (mask, bits & mask, *numbers, bool(value[path] >> bits & 1))
+    by_said: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for node in nodes:
+        by_said.setdefault((node[0], nodes[node][3]), []).append(node)
     before: dict[tuple[int, int], list[tuple[int, int]]] = {node: [] for node in nodes}
     for node, (mask, wanted, asked, *_) in nodes.items():
-        for after in nodes:
-            if after[0] in successors[node[0]]:
-                if after[1] & mask == wanted and nodes[after][3] == asked:
+        for target in {*successors[node[0]]}:
+            for after in by_said.get((target, asked), ()):
+                if after[1] & mask == wanted:
                     before[after].append(node)
 
     alive = set(nodes)
@@ -190,3 +202,8 @@ def begins(path: Core, successors: Sequence[Sequence[int]]) -> frozenset[int]:
             alive &= {node for after in found for node in before[after]}
         if len(alive) == size:
             return frozenset(state for state, bits in alive if nodes[state, bits][5])
+
+
+def _number(sets: list[int], bits: int) -> int:
+    """The sets that have an assignment, as bits."""
+    return sum((own >> bits & 1) << number for number, own in enumerate(sets))

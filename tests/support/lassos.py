@@ -15,6 +15,7 @@ from snpjax.check.query.formula import (
     Or,
     Quantified,
     Temporal,
+    Within,
     parts_of,
 )
 
@@ -64,8 +65,9 @@ def _at(
 ) -> bool:
     """One position, when the parts of the formula are known at all."""
     future = lasso.from_on(position)
-    if isinstance(formula, Temporal | InOrder) and formula.within is not None:
-        return _within(formula, lasso, position, own)
+    if isinstance(formula, Within):
+        inner = [truths(part, lasso, holds) for part in parts_of(formula.part)]
+        return _within(formula.part, formula.steps, lasso, position, inner)
     match formula:
         case Comparison() | Quantified():
             return holds(formula, lasso.states[position])
@@ -101,11 +103,11 @@ def _at(
 
 
 def _within(
-    formula: Temporal | InOrder, lasso: Lasso, position: int, own: list[list[bool]]
+    formula: Temporal | InOrder, steps: int, lasso: Lasso, position: int, own: list[list[bool]]
 ) -> bool:
     """An operator that looks a number of steps ahead, those of a loop each time round."""
     ahead = [position]
-    for _ in range(formula.within or 0):
+    for _ in range(steps):
         ahead.append(lasso.after(ahead[-1]))
     match formula:
         case Temporal("always"):
@@ -120,9 +122,9 @@ def _within(
             return _until(ahead, own[0], own[1], True)
         case InOrder(_, "preceded by"):
             return _until(ahead, [not x for x in own[0]], own[1], True)
-        case InOrder(_, "followed by", right, steps):
-            later = Temporal("eventually", right, steps)
-            answered = [_within(later, lasso, at, own[1:]) for at in range(len(lasso.states))]
+        case InOrder(_, "followed by", right):
+            later, every = Temporal("eventually", right), range(len(lasso.states))
+            answered = [_within(later, steps, lasso, at, own[1:]) for at in every]
             return all(not own[0][at] or answered[at] for at in lasso.from_on(position))
     raise AssertionError(formula)
 

@@ -91,23 +91,28 @@ class Implies(AbstractPlaced):
 
 @dataclass(frozen=True)
 class Temporal(AbstractPlaced):
-    """An operator that looks into the future of a path, on one formula: all of it, or the
-    configurations that are at most `within` steps away."""
+    """An operator that looks into the future of a path, on one formula."""
 
     operator: Operator
     part: "Formula"
-    within: int | None = None
 
 
 @dataclass(frozen=True)
 class InOrder(AbstractPlaced):
-    """An operator that says in which order two formulas hold, `within` a number of steps if there
-    is one."""
+    """An operator that says in which order two formulas hold."""
 
     left: "Formula"
     operator: Order
     right: "Formula"
-    within: int | None = None
+
+
+@dataclass(frozen=True)
+class Within(AbstractPlaced):
+    """An operator that looks at most a number of steps ahead: `always`, `never`, `eventually`, or
+    one of order, of which `followed by` asks for the answer within these steps."""
+
+    steps: int
+    part: Temporal | InOrder
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,9 @@ class Quantified(AbstractPlaced):
     part: "Formula"
 
 
-Formula: TypeAlias = Comparison | Not | And | Or | Implies | Temporal | InOrder | Quantified
+Formula: TypeAlias = (
+    Comparison | Not | And | Or | Implies | Temporal | InOrder | Within | Quantified
+)
 
 #: Always true, and never.
 TRUE, FALSE = And(()), Or(())
@@ -149,7 +156,7 @@ class Query:
     def fair_paths(self) -> tuple[Formula, ...]:
         """What holds of fair paths."""
         some = (query.formula for query in self.fair)
-        return tuple(Temporal("infinitely often", x) if is_about_one(x) else x for x in some)
+        return tuple(Temporal("infinitely often", x) if is_state_formula(x) else x for x in some)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -164,11 +171,11 @@ class Query:
         match self.on_all_paths, self.formula:
             case _ if self.fair:
                 return None
-            case (True, Temporal("always", part, None)) if is_plain(part):
+            case (True, Temporal("always", part)) if is_about_one(part):
                 return part
-            case (True, Temporal("never", part, None)) if is_plain(part):
+            case (True, Temporal("never", part)) if is_about_one(part):
                 return Not(part)
-            case (False, Temporal("eventually", part, None)) if is_plain(part):
+            case (False, Temporal("eventually", part)) if is_about_one(part):
                 return Not(part)
         return None
 
@@ -178,7 +185,7 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
     match formula:
         case And(parts) | Or(parts):
             return parts
-        case Not(part) | Temporal(_, part) | Quantified(_, part):
+        case Not(part) | Temporal(_, part) | Within(_, part) | Quantified(_, part):
             return (part,)
         case Implies(left, right) | InOrder(left, _, right):
             return left, right
@@ -198,16 +205,18 @@ def comparisons(formula: Formula) -> Iterator[Comparison]:
 
 
 def is_about_one(formula: Formula) -> bool:
-    """Whether a formula speaks of one configuration, not of the path that it is on. What is
+    """Whether a formula is a condition that a single configuration decides: it says nothing of the
+    future."""
+    ahead = (Temporal, InOrder, Within, Quantified)
+    return not any(isinstance(part, ahead) for part in all_parts(formula))
+
+
+def is_state_formula(formula: Formula) -> bool:
+    """Whether a formula says something of a configuration, not of the path that it is on. What is
     quantified does: it is a property of the configuration in which its paths begin."""
     match formula:
         case Quantified():
             return True
-        case Temporal() | InOrder():
+        case Temporal() | InOrder() | Within():
             return False
-    return all(map(is_about_one, parts_of(formula)))
-
-
-def is_plain(formula: Formula) -> bool:
-    """Whether a formula is a condition that single configurations decide."""
-    return not any(isinstance(part, Temporal | InOrder | Quantified) for part in all_parts(formula))
+    return all(map(is_state_formula, parts_of(formula)))

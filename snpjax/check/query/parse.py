@@ -28,6 +28,7 @@ from .formula import (
     Relation,
     Temporal,
     Variable,
+    Within,
 )
 from .messages import meant, syntax_error
 
@@ -233,7 +234,7 @@ class _Builder:
                 f"`{operator}` has no number of steps (write `eventually within`, `always for`)"
             )
             raise QueryError(self.text, _start(node.children[0]), problem)
-        formula: Formula = Temporal(operator, part, within, **place)
+        formula: Formula = _within(within, Temporal(operator, part, **place))
         for _ in range(least):
             formula = Temporal("next", formula, **place)
         return formula
@@ -246,8 +247,10 @@ class _Builder:
             raise QueryError(self.text, _start(operator), problem)
         if _type(operator) in ("RELEASE", "DUAL"):
             both = And((first, second), **place)
-            return InOrder(second, "weak until", both, within, **place)
-        return InOrder(first, _ORDERS[_type(operator)], second, within, **place)
+            formula = InOrder(second, "weak until", both, **place)
+        else:
+            formula = InOrder(first, _ORDERS[_type(operator)], second, **place)
+        return _within(within, formula)
 
     def _bound(self, node: Tree, kind: str) -> tuple[int, int | None]:
         """After how many steps what an operator speaks of begins, and how many more there are."""
@@ -374,6 +377,12 @@ class _Builder:
             return int(digits)
         problem = f"the number is too large (at most {MAX_NUMBER})"
         raise QueryError(self.text, token.start_pos or 0, problem)
+
+
+def _within(steps: int | None, formula: Temporal | InOrder) -> Formula:
+    if steps is None:
+        return formula
+    return Within(steps, formula, start=formula.start, end=formula.end)
 
 
 def _is_sign(node: Tree | Token) -> bool:

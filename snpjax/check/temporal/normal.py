@@ -15,7 +15,8 @@ from ..query.formula import (
     Not,
     Or,
     Temporal,
-    is_about_one,
+    Within,
+    is_state_formula,
 )
 
 
@@ -66,9 +67,12 @@ class Release:
 Form: TypeAlias = Now | Both | Either | Next | Until | Release
 
 
-def normal(formula: Formula, positive: bool = True) -> Form:
-    """A formula, or its negation, in negation normal form: negations are in conditions only."""
-    if is_about_one(formula):
+def normal(formula: Formula, positive: bool = True, within: int | None = None) -> Form:
+    """A formula, or its negation, in negation normal form: negations are in conditions only.
+
+    - `within`: how many steps the outermost operator looks ahead.
+    """
+    if is_state_formula(formula):
         return Now(formula if positive else negation(formula))
     match formula:
         case Not(part):
@@ -79,20 +83,24 @@ def normal(formula: Formula, positive: bool = True) -> Form:
         case Implies(left, right):
             join = _either if positive else _both
             return join(normal(left, not positive), normal(right, positive))
-        case Temporal(operator, part, within):
+        case Within(steps, part):
+            return normal(part, positive, steps)
+        case Temporal(operator, part):
             inner = normal(part, positive != (operator == "never"))
             return _temporal(operator, inner, positive, within)
-        case InOrder(left, "until", right, within):
-            return _until(normal(left, positive), normal(right, positive), positive, within)
-        case InOrder(left, "weak until", right, within):
+        case InOrder(left, "until", right):
+            first, then = normal(left, positive), normal(right, positive)
+            return Until(first, then, within) if positive else Release(first, then, within)
+        case InOrder(left, "weak until", right):
             first, then = normal(left, positive), normal(right, positive)
             if positive:
                 return Release(then, _either(first, then), within)
             return Until(then, _both(first, then), within)
-        case InOrder(left, "preceded by", right, within):
-            return normal(InOrder(Not(left), "weak until", right, within), positive)
-        case InOrder(left, "followed by", right, within):
-            later = Temporal("eventually", right, within)
+        case InOrder(left, "preceded by", right):
+            return normal(InOrder(Not(left), "weak until", right), positive, within)
+        case InOrder(left, "followed by", right):
+            later: Formula = Temporal("eventually", right)
+            later = later if within is None else Within(within, later)
             return normal(Temporal("always", Implies(left, later)), positive)
     raise AssertionError("This is a bug of snpjax, please report it.")
 
@@ -109,10 +117,6 @@ def _temporal(operator: str, part: Form, positive: bool, within: int | None) -> 
     if (operator == "infinitely often") == positive:
         return always(eventually(part))
     return eventually(always(part))
-
-
-def _until(left: Form, right: Form, positive: bool, within: int | None) -> Form:
-    return Until(left, right, within) if positive else Release(left, right, within)
 
 
 def always(form: Form, within: int | None = None) -> Form:
