@@ -128,6 +128,9 @@ def check(
         return _check_query(graph, query)
     except TooLarge as error:
         raise QueryError(query.text, 0, str(error)) from None
+    except MemoryError:
+        reason = "the product of the graph with the query does not fit into memory"
+        return Verdict(Status.UNKNOWN, query.text, graph, depth=graph.whole_depth, reason=reason)
 
 
 def _check_query(graph: Graph, query: Query) -> Verdict:
@@ -150,6 +153,8 @@ def _check_query(graph: Graph, query: Query) -> Verdict:
         choices = graph.choices_along(edges, edges != NO_EDGE)
         states = view.configuration[path.states].tolist()
         found = claim.shown(states, edges, choices, path.loop)
+        unseen = (f"`{query.source(x)}` is {'true' if so else 'false'}" for x, so in path.unseen)
+        found = replace(found, unseen=tuple(unseen))
     else:
         is_exact = view.labels.are_exact
         is_sure = is_exact and not view.structure.is_open.any()

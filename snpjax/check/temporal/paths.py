@@ -1,6 +1,6 @@
 """Deciding formulas in the states of a structure, and a path that shows what is so."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,11 +47,12 @@ class Checker:
         path = self._product(quantified, may=False, starts=self._only(state)).path(state)
         if path is None:
             return None
-        shown = [x for own in path.conditions for x in self._evidence(own, path.states[-1])]
-        if len(shown) == 1:
-            inner = self.path(shown[0], path.states[-1])
-            return None if inner is None else inner.after(path.states)
-        return path
+        unseen = [x for own in path.conditions for x in self._evidence(own, path.states[-1])]
+        match unseen:
+            case [(inner, holds)] if inner.on_all_paths != holds:
+                rest = self.path(inner, path.states[-1])
+                return None if rest is None else rest.after(path.states)
+        return replace(path, unseen=tuple(unseen))
 
     def may_have_path(self, quantified: Quantified, state: int) -> bool:
         """Whether there may be such a path."""
@@ -78,12 +79,14 @@ class Checker:
         form = normal(And((*self.fair, part)) if self.fair else part)
         return Product(self.structure, automaton_of(form), self.labels, starts, may)
 
-    def _evidence(self, condition: Formula, state: int, positive: bool = True) -> list[Quantified]:
-        """What is quantified and makes a condition, or its negation, true in a state, as far as a
-        path shows it."""
+    def _evidence(
+        self, condition: Formula, state: int, positive: bool = True
+    ) -> list[tuple[Quantified, bool]]:
+        """What is quantified and makes a condition, or its negation, true in a state, and whether
+        it holds there."""
         match condition:
             case Quantified():
-                return [condition] if condition.on_all_paths != positive else []
+                return [(condition, positive)]
             case Not(part):
                 return self._evidence(part, state, not positive)
             case Implies(left, right):

@@ -1,7 +1,7 @@
 """The product of a structure with an automaton: where paths that it accepts begin, and one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
 import numpy as np
@@ -9,27 +9,35 @@ from jaxtyping import Bool, Int
 from scipy.sparse import csr_array
 
 from ...explore.strongly_connected import strong_parts
-from ..query.formula import Formula
+from ..query.formula import Formula, Quantified
 from .automaton import Automaton
 from .kripke import States, Structure
 from .labels import Labelling
 
 
+_MAX_STEPS = 2**31 - 2  # which SciPy can number, with the pairs
+
+
 @dataclass(frozen=True)
 class Path:
     """States of a structure; where `loop` is a position, the last one is the state there once more,
-    and what lies between is repeated for ever. Otherwise any way to go on will do, if `conditions`
-    hold of the last one."""
+    and what lies between is repeated for ever. Otherwise any way to go on will do.
+
+    - `conditions`: those that the last one is to meet.
+    - `unseen`: what is quantified, and whether it holds in the last one, as it should; the path
+      does not show that.
+    """
 
     states: list[int]
     loop: int | None = None
     conditions: tuple[Formula, ...] = ()
+    unseen: tuple[tuple[Quantified, bool], ...] = ()
 
     def after(self, states: list[int]) -> "Path":
         """This path, come to by others of which the last is its first."""
         before = states[:-1]
         loop = None if self.loop is None else self.loop + len(before)
-        return Path(before + self.states, loop, self.conditions)
+        return replace(self, states=before + self.states, loop=loop)
 
     def shortest(self) -> "Path":
         """The same infinite path, written as short as possible."""
@@ -167,6 +175,8 @@ class Product:
                     marks[:, mark] = where[sources[own]]
                 before = self._pair(number, sources[own])
                 some.append(_Edges(before, self._pair(transition.target, targets[own]), marks))
+        if sum(len(own.sources) for own in some) + len(goals) > _MAX_STEPS:
+            raise MemoryError
         none = np.zeros(0, np.int64)
         edges = _Edges(
             np.concatenate([none, *(own.sources for own in some)]),
