@@ -32,7 +32,7 @@ from .temporal.kripke_of_graph import labels_of, view_of, without_steps
 from .temporal.labels import Labelling
 from .temporal.paths import Checker
 from .temporal.product import Path
-from .temporal.vacuity import along, vacuous
+from .temporal.vacuity import along, needless, vacuous
 from .tracing import on_host
 from .verdict import Status, Verdict
 
@@ -160,7 +160,11 @@ def _check_query(graph: Graph, query: Query) -> Verdict:
         is_sure = is_exact and not view.structure.is_open.any()
         is_sure = is_sure or not checker.may_have_path(query.quantified, initial)
         found = claim.without_witness(is_sure, is_exact=is_exact)
-    return _remarked(found, query, view.structure, view.labels, path)
+    remarked = _remarked(found, query, view.structure, view.labels, path)
+    if remarked.is_proved and not remarked.vacuous:
+        remarks = dict.fromkeys(needless(query, checker, initial))
+        remarked = replace(remarked, vacuous=tuple(remarks))
+    return remarked
 
 
 class _Claim(NamedTuple):
@@ -224,11 +228,12 @@ def _remarked(
         return verdict
     if not query.on_all_paths and path is None:
         return verdict
-    never = "is never true"
+    never, is_path = "is never true", path is not None
     if path is not None:
         structure, labels = along(path, labels)
         never = "is never true on the path shown"
     elif not verdict.graph.is_complete:
         never = "is true in no configuration that was found"
-    remarks = dict.fromkeys(vacuous(query, structure, labels, never, query.fair_paths))
+    found = vacuous(query, structure, labels, never, query.fair_paths, is_path=is_path)
+    remarks = dict.fromkeys(found)
     return replace(verdict, vacuous=tuple(remarks))

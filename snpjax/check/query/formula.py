@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 
@@ -190,6 +190,21 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
         case Implies(left, right) | InOrder(left, _, right):
             return left, right
     return ()
+
+
+def with_part(formula: Formula, number: int, part: Formula) -> Formula:
+    """A formula with another one in place of one of its `parts_of`."""
+    match formula:
+        case And(parts) | Or(parts):
+            return replace(formula, parts=(*parts[:number], part, *parts[number + 1 :]))
+        case Implies() | InOrder():
+            return replace(formula, **{("left", "right")[number]: part})
+        case Not() | Temporal() | Quantified():
+            return replace(formula, part=part)
+        case Within(_, inner):
+            assert isinstance(part, type(inner))
+            return replace(formula, part=part)
+    raise AssertionError("This is a bug of snpjax, please report it.")
 
 
 def all_parts(formula: Formula) -> Iterator[Formula]:

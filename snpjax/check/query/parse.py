@@ -29,6 +29,7 @@ from .formula import (
     Temporal,
     Variable,
     Within,
+    all_parts,
 )
 from .messages import meant, syntax_error
 
@@ -57,10 +58,20 @@ def parse_query(text: str, *, fair: Sequence[str] = ()) -> Query:
         problem = f"a query has at most {MAX_EQUIVALENCES} equivalences (split it)"
         raise QueryError(text, _start(both[-1]), problem)
     formula = _Builder(text).condition(tree.children[0])
-    some = tuple(parse_query(condition) for condition in fair)
+    some = tuple(_fair(condition) for condition in fair)
     if isinstance(formula, Quantified):
         return Query(text, formula.on_all_paths, formula.part, some)
     return Query(text, True, formula, some)
+
+
+def _fair(text: str) -> Query:
+    """A condition of fair paths."""
+    query = parse_query(text)
+    for part in all_parts(query.formula):
+        if isinstance(part, Quantified) or not query.on_all_paths:
+            problem = "a condition of fair paths says nothing of other paths (leave out `on ...`)"
+            raise QueryError(text, part.start, problem)
+    return query
 
 
 def _tree(text: str) -> Tree:
