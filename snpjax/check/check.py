@@ -23,7 +23,7 @@ from ..machine import (
 )
 from ..scale.checkpoint import Checkpoint
 from .query.errors import QueryError
-from .query.formula import Query
+from .query.formula import Query, all_parts
 from .query.names import Needs, check_clock, check_names, needs_of
 from .query.parse import parse_query
 from .temporal.automaton import TooLarge
@@ -153,7 +153,8 @@ def _check_query(graph: Graph, query: Query) -> Verdict:
         choices = graph.choices_along(edges, edges != NO_EDGE)
         states = view.configuration[path.states].tolist()
         found = claim.shown(states, edges, choices, path.loop)
-        unseen = (f"`{query.source(x)}` is {'true' if so else 'false'}" for x, so in path.unseen)
+        own = {part: query.source(part) for part in all_parts(query.formula)}
+        unseen = (f"`{own[x]}` is {'true' if holds else 'false'}" for x, holds in path.unseen)
         found = replace(found, unseen=tuple(unseen))
     else:
         is_exact = view.labels.are_exact

@@ -1,6 +1,7 @@
 """CTL* on small structures: as a checker in pure Python has it, operator by operator."""
 
 import random
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from snpjax.check.query.formula import Quantified, all_parts
 from snpjax.check.query.parse import parse_query
+from snpjax.check.query.printing import to_nuxmv, to_prism
 from snpjax.check.temporal.kripke import Structure
 from snpjax.check.temporal.labels import Labelling
 from snpjax.check.temporal.paths import Checker
@@ -94,12 +96,22 @@ def check_formulas(draw, num_models, num_formulas):
         checker = checker_of(successors, values, query)
         for may in (False, True):
             assert checker.holds(query.quantified, may=may).tolist() == wanted, text
+        if not query.fair:
+            for other in printed(query):
+                assert checker.holds(parse_query(other).quantified, may=True).tolist() == wanted
         check_witness(checker, query, draw.randrange(size), successors, holds, wanted)
         is_open = {state for state in range(size) if draw.random() < 0.3}
         part = checker_of(successors, values, query, is_open)
         sure, may = (part.holds(query.quantified, may=may) for may in (False, True))
         assert not np.any(sure & ~np.asarray(wanted)) and not np.any(wanted & ~may), text
         compared += 1
+
+
+def printed(query):
+    """A query in symbols, as far as there is a formula."""
+    yield to_prism(query)
+    with suppress(ValueError):
+        yield to_nuxmv(query)
 
 
 def check_witness(checker, query, state, successors, holds, wanted):

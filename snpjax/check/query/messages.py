@@ -41,6 +41,9 @@ KEYWORDS = (
     *("often", "mod", "timer", "pending", "emits", "open", "fires", "in_flight"),
     *("halted", "final", "step", "within", "for", "steps"),
 )
+#: The words of `symbols.lark`: neurons of these names are quoted in symbols.
+LETTERS = ("G", "F", "X", "U", "W", "R", "V", "A", "E", "AG", "AF", "AX", "EG", "EF", "EX")
+_SIGNS = re.compile(rf"(?<!&)&(?!&)|(?<!\|)\|(?!\|)|!(?!=)|->|\[|\b({'|'.join(LETTERS)})\b")
 _LONGEST = 30  # letters of a word that is compared with these
 _WORDS = {
     "ALL": "'all'",
@@ -98,6 +101,12 @@ def _hint(
     if "$END" in expected and kind in _IN_ORDER:
         return " (put one of the two in parentheses)"
     return meant(word) or meant(found)
+
+
+def looks_symbolic(text: str) -> bool:
+    """Whether a text has signs or letters that stand for operators in symbols only."""
+    unquoted = re.sub(r""" "[^"]*"|'[^']*' """, "", text, flags=re.VERBOSE)
+    return bool(_SIGNS.search(unquoted))
 
 
 def meant(word: str) -> str:

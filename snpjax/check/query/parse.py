@@ -31,7 +31,7 @@ from .formula import (
     Within,
     all_parts,
 )
-from .messages import meant, syntax_error
+from .messages import looks_symbolic, meant, syntax_error
 
 
 MAX_LENGTH = 2**16  # characters
@@ -67,10 +67,10 @@ def parse_query(text: str, *, fair: Sequence[str] = ()) -> Query:
 def _fair(text: str) -> Query:
     """A condition of fair paths."""
     query = parse_query(text)
-    for part in all_parts(query.formula):
-        if isinstance(part, Quantified) or not query.on_all_paths:
-            problem = "a condition of fair paths says nothing of other paths (leave out `on ...`)"
-            raise QueryError(text, part.start, problem)
+    places = [part.start for part in all_parts(query.formula) if isinstance(part, Quantified)]
+    if not query.on_all_paths or places:
+        problem = "a condition of fair paths says nothing of other paths (leave out `on ...`)"
+        raise QueryError(text, min(places) if query.on_all_paths else 0, problem)
     return query
 
 
@@ -87,7 +87,7 @@ def _tree(text: str) -> Tree:
             return tree
     except UnexpectedInput as error:
         other = syntax_error(text, error, in_symbols=True)
-        if other.at > problem.at and not text.startswith(("&&", "||"), problem.at):
+        if other.at > problem.at and looks_symbolic(text[: other.at + 1]):
             raise other from None
     raise problem
 
@@ -140,7 +140,7 @@ _WRONG_SIGNS = {"ALWAYS": ("WITHIN",), "NEVER": ()}
 # Nodes that are no conditions on one configuration.
 _FORMULAS = (
     *("implication", "equivalence", "sequence", "disjunction", "conjunction"),
-    *("operation", "branching", "quantified"),
+    *("operation", "branching", "quantified", "remainder"),
 )
 _UNBOUNDED: tuple[Operator, ...] = ("next", "steady", "infinitely often")
 _SYMBOLS = {"G": "ALWAYS", "F": "EVENTUALLY", "X": "NEXT"}
@@ -210,7 +210,17 @@ class _Builder:
             case "comparison":
                 return self._comparison(node, **place)
             case "congruence":
-                return self._congruence(node, **place)
+                total, _, *rest = node.children
+                if isinstance(total, Tree) and total.data == "sum":
+                    source = self.text[_start(total) : _end(total)]
+                    problem = "`mod` follows a sum (put it in parentheses: "
+                    raise QueryError(
+                        self.text, _start(total), f"{problem}({source}) mod {rest[0]})"
+                    )
+                return self._congruence(total, *rest, **place)
+            case "remainder":
+                _, _, total, _, divisor, _, *rest = node.children
+                return self._congruence(total, divisor, *rest, **place)
             case "conjunction":
                 return And(self._operands(node.children[::2]), **place)
             case "disjunction":
@@ -349,13 +359,15 @@ class _Builder:
         compared = Comparison(terms, stands_for, constant, **place)
         return Not(compared, **place) if _type(relation) == "UNEQUAL" else compared
 
-    def _congruence(self, node: Tree, **place: int) -> Formula:
-        left, _, divisor, relation, right = node.children
+    def _congruence(
+        self,
+        left: Tree | Token,
+        divisor: Tree | Token,
+        relation: Tree | Token,
+        right: Tree | Token,
+        **place: int,
+    ) -> Formula:
         assert isinstance(divisor, Token) and isinstance(right, Token)
-        if isinstance(left, Tree) and left.data == "sum":
-            source = self.text[_start(left) : _end(left)]
-            problem = f"`mod` follows a sum (put it in parentheses: ({source}) mod {divisor})"
-            raise QueryError(self.text, _start(left), problem)
         total, modulus, remainder = self.number(left), self._value(divisor), self._value(right)
         if not modulus:
             problem = "nothing is divided by 0 (write a positive number after `mod`)"

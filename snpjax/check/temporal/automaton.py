@@ -16,7 +16,7 @@ from .normal import Both, Either, Form, Next, Now, Release, Until, all_forms, ne
 
 
 MAX_STATES = 2**12
-_MAX_COVERS = 2**16  # of one state, of which few are kept
+_MAX_COVERS = 2**11, 2**14  # of one state, and of all: many are left out again
 _MAX_PARTS = 200  # of a formula
 
 _Obligations: TypeAlias = frozenset[Form]
@@ -113,8 +113,14 @@ def _automaton_of(form: Form) -> Automaton:
     rest, conditions = _without_recurring(form)
     numbers: dict[_Obligations, int] = {frozenset(rest): 0}
     covers: list[list[_Cover]] = []
+    left = _MAX_COVERS[1]
     for state in (listed := list(numbers)):
-        covers.append(_least(_expanded((*state,), _Cover())))
+        most = min(_MAX_COVERS[0], left)
+        some = list(islice(_expanded((*state,), _Cover()), most + 1))
+        if len(some) > most:
+            raise TooLarge
+        left -= len(some)
+        covers.append(_least(some))
         for cover in covers[-1]:
             if cover.later not in numbers:
                 numbers[cover.later] = len(numbers)
@@ -207,12 +213,10 @@ def _after_a_step(form: Until | Release) -> Form:
     return type(form)(form.left, form.right, form.within - 1)
 
 
-def _least(covers: Iterator[_Cover]) -> list[_Cover]:
+def _least(covers: list[_Cover]) -> list[_Cover]:
     """Those that no other makes superfluous."""
     found: list[_Cover] = []
-    for number, cover in enumerate(covers):
-        if number == _MAX_COVERS:
-            raise TooLarge
+    for cover in covers:
         if not any(other.makes_superfluous(cover) for other in found):
             found = [other for other in found if not cover.makes_superfluous(other)]
             found.append(cover)

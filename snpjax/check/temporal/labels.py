@@ -24,8 +24,12 @@ class Labelling:
 
     @property
     def are_exact(self) -> bool:
-        """Whether all is known: no value was cut off where it matters."""
-        return all(np.array_equal(*truth) for truth in self.truth.values())
+        """Whether all is known of the comparisons: no value was cut off where it matters."""
+        return all(
+            np.array_equal(*truth)
+            for formula, truth in self.truth.items()
+            if isinstance(formula, Comparison)
+        )
 
     def where(self, formula: Formula, *, may: bool) -> States:
         """The states of which a condition surely holds, or may hold."""
