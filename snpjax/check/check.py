@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from jax.sharding import Mesh
@@ -22,10 +22,11 @@ from ..machine import (
     advice_on,
 )
 from ..scale.checkpoint import Checkpoint
+from .probability.answer import answer, check_choices
 from .query.errors import QueryError
 from .query.formula import Query, all_parts
 from .query.names import Needs, check_clock, check_names, needs_of
-from .query.parse import parse_query
+from .query.question import Question, parse_property
 from .temporal.automaton import TooLarge
 from .temporal.kripke import Structure
 from .temporal.kripke_of_graph import labels_of, view_of, without_steps
@@ -50,6 +51,7 @@ def check(
     /,
     *,
     fair: Sequence[str] = (),
+    chosen: Sequence[str] | Literal["all"] = (),
     max_configurations: int | None = None,
     max_depth: int | None = None,
     inputs: Inputs | None = None,
@@ -71,6 +73,9 @@ def check(
       each whether it is as it always should be: `lambda c: c["n3"] <= 4`.
     - `fair`: conditions that hold infinitely often on all paths that the query is about; or
       formulas of these paths, such as `infinitely often p implies infinitely often q`.
+    - `chosen`: of a question for a number, the neurons whose rules somebody chooses, knowing the
+      configuration, or `"all"`; of a net only that. All other choices are random: each choice of a
+      configuration that agrees with what is chosen is equally likely.
     - `max_configurations` (1,000,000 by default), `max_depth`, `inputs`, `saturate`, `layout`,
       `capacity`, `mesh`, `memory`, `exact`, `checkpoint`, `progress`: how a system is explored, see
       `explore`. For a query, neurons without rules are saturated, and steps told apart, as far as
@@ -83,7 +88,13 @@ def check(
     has too many operators, with the place; `ValueError` for a function that gives no booleans;
     `CheckpointError` for checkpoints of another call.
     """
-    query = parse_query(property, fair=fair) if isinstance(property, str) else None
+    asked = parse_property(property, fair=fair) if isinstance(property, str) else None
+    question = asked if isinstance(asked, Question) else None
+    query = asked.query if isinstance(asked, Question) else asked
+    if question is not None:
+        check_choices(question, chosen)
+    elif len(chosen):
+        raise ValueError("`chosen` is for questions for a number, such as `Pmin=? [ ... ]`.")
     if query is None and not callable(property):
         raise TypeError(f"{property!r} is no property. Give a query, or a function.")
     if query is None and fair:
@@ -124,6 +135,8 @@ def check(
         return _Claim(graph, f"always {name}", True).always(holds & ~is_cut, holds | is_cut)
     check_names(query, graph.schema)
     check_clock(query, graph.clock)
+    if question is not None:
+        return answer(graph, question, None if chosen == "all" else chosen)
     try:
         return _check_query(graph, query)
     except TooLarge as error:

@@ -52,6 +52,10 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     - `depth`: all computations of up to this many steps were examined.
     - `reason`: why it is not known.
     - `vacuous`: remarks on parts that are true because their triggers never occur.
+    - `value`: of a question for a number, between which two numbers it certainly lies; `None` for
+      all other queries. If the question compares it with nothing, it is proved as soon as these are
+      closer than 1e-9 (of a value above 1: than this part of it).
+    - `choices_are`: of such a question, who chooses the rules.
     """
 
     status: Status
@@ -65,6 +69,8 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     depth: int = 0
     reason: str = ""
     vacuous: tuple[str, ...] = field(default=())
+    value: tuple[float, float] | None = None
+    choices_are: str = ""
 
     @property
     def num_configurations(self) -> int:
@@ -147,8 +153,12 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
             why = f"{self.reason}; {size}"
         elif self.witness is not None:
             why = f"shown by {_extent(self)}"
+        elif self.value is not None:
+            why = size
         else:
             why = f"all of {size}" if self.graph.is_complete else f"all paths within {size}"
+        if self.value is not None:
+            why = f"{_interval(*self.value)}, {self.choices_are}; {why}"
         return f"{self.status.value} ({why}{missed_text(self.graph.missed)})"
 
     def lines(self) -> Iterator[str]:
@@ -164,6 +174,15 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
 
     def __repr__(self) -> str:
         return f"Verdict({self.query!r}: {self.summary})"
+
+
+def _interval(low: float, high: float) -> str:
+    """Between which numbers a value lies."""
+    if low == high:
+        return f"exactly {low:.12g}"
+    if high - low <= 1e-9 * max(1.0, low):
+        return f"{(low + high) / 2:.10g} (error below {high - low:.1g})"
+    return f"between {low:.12g} and {high:.12g}"
 
 
 def _extent(verdict: Verdict) -> str:

@@ -45,11 +45,13 @@ class Decisions:
       `first_action[i + 1]`; a halting configuration has none.
     - `owner`: the configuration of each action.
     - `matrix`: the probability of each configuration after each action.
+    - `most_choices`: how many choices agree with one action, at most.
     """
 
     first_action: Int[np.ndarray, " starts"]
     owner: Int[np.ndarray, " actions"]
     matrix: csr_array
+    most_choices: int
 
     @classmethod
     def of(cls, graph: Graph[ConfigurationsT, StepsT], chosen: Sequence[str] | None) -> "Decisions":
@@ -62,15 +64,56 @@ class Decisions:
                 f"The graph is not complete: {graph.reason}. Explore it with higher limits, "
                 "or use `estimate`."
             )
-        size = graph.num_configurations
-        sources, targets = graph.sources, graph.edge_targets
-        action = np.arange(len(sources)) if chosen is None else _agreeing(graph, chosen)
-        owner = np.zeros(int(action.max(initial=-1)) + 1, np.int64)
-        owner[action] = sources
-        share = 1.0 / np.bincount(action, minlength=len(owner))[action]
+        every = np.arange(graph.num_configurations)
+        return cls.on_states(graph, every, graph.edge_targets, chosen)
+
+    @classmethod
+    def on_states(
+        cls,
+        graph: Graph[ConfigurationsT, StepsT],
+        configuration: Int[np.ndarray, " states"],
+        targets: Int[np.ndarray, " edges"],
+        chosen: Sequence[str] | None,
+    ) -> "Decisions":
+        """The same of states that each stand for a configuration; `targets` are the states that the
+        edges of theirs lead to, one state after the other. Where the graph is not complete, open
+        configurations have no actions."""
+        size = len(configuration)
+        counts = np.zeros(graph.num_configurations + 1, np.int64)
+        counts[1 : graph.num_expanded + 1] = np.diff(graph.first_edge)
+        edges, sources = ranges(np.cumsum(counts), configuration)
+        own = np.zeros(len(edges), np.int64)
+        if chosen is None:
+            own = np.arange(len(edges))
+        elif len(chosen):
+            own = _agreeing(graph, chosen)[edges]
+        num_own = int(own.max(initial=0)) + 1
+        found, action = np.unique(sources * num_own + own, return_inverse=True)
+        owner = found // num_own
+        choices = np.bincount(action, minlength=len(owner))
+        share = 1.0 / choices[action]
         matrix = csr_array((share, (action, targets)), shape=(len(owner), size))
         first = np.searchsorted(owner, np.arange(size + 1))
-        return cls(first, owner, matrix)
+        return cls(first, owner, matrix, int(choices.max(initial=1)))
+
+    def only(self, kept: Bool[np.ndarray, " actions"]) -> "Decisions":
+        """Some of the actions."""
+        owner = self.owner[kept]
+        first = np.searchsorted(owner, np.arange(self.num_configurations + 1))
+        return Decisions(first, owner, self.matrix[np.flatnonzero(kept)], self.most_choices)
+
+    def merged(
+        self, part: Int[np.ndarray, " configurations"], kept: Bool[np.ndarray, " actions"]
+    ) -> tuple["Decisions", Int[np.ndarray, " kept"]]:
+        """Some of the actions between parts, numbered from 0, and which of them each one was."""
+        order = np.flatnonzero(kept)
+        order = order[np.argsort(part[self.owner[order]], kind="stable")]
+        size, owner = int(part.max()) + 1, part[self.owner[order]]
+        every = np.arange(len(part))
+        joins = csr_array((np.ones(len(part)), (every, part)), shape=(len(part), size))
+        first = np.searchsorted(owner, np.arange(size + 1))
+        matrix = csr_array(self.matrix[order] @ joins)
+        return Decisions(first, owner, matrix, self.most_choices), order
 
     @property
     def num_configurations(self) -> int:
@@ -141,7 +184,7 @@ class Decisions:
     def solve(
         self,
         known: Amounts,
-        cost: float,
+        cost: Float[np.ndarray, " actions"] | float,
         policy: FirstActions,
         best: Literal["min", "max"],
     ) -> tuple[Amounts, float]:
@@ -161,6 +204,7 @@ class Decisions:
         actions, _ = ranges(self.first_action, open_ones)
         starts = np.cumsum(counts) - counts
         matrix = self.matrix[actions]
+        cost = np.broadcast_to(cost, self.owner.shape)
         for _ in range(_MAX_ROUNDS):
             x, error = self._evaluate(known, cost, policy, open_ones)
             if np.all(counts == 1):
@@ -168,7 +212,7 @@ class Decisions:
             # An action that leads where x is infinite is no candidate of a least x, and there is
             # none of a largest.
             with np.errstate(invalid="ignore"):
-                values = sign * (cost + matrix @ np.where(np.isinf(x), -sign * 1e300, x))
+                values = sign * (cost[actions] + matrix @ np.where(np.isinf(x), -sign * 1e300, x))
             top = np.maximum.reduceat(values, starts)
             now = sign * x[open_ones]
             is_better = top > now + _BETTER * np.maximum(1.0, np.abs(now))
@@ -184,7 +228,7 @@ class Decisions:
     def _evaluate(
         self,
         known: Amounts,
-        cost: float,
+        cost: Float[np.ndarray, " actions"],
         policy: Int[np.ndarray, " open"],
         open_ones: Int[np.ndarray, " open"],
     ) -> tuple[Amounts, float]:
@@ -194,7 +238,7 @@ class Decisions:
         rows = self.matrix[policy]
         inner = rows[:, open_ones]
         outer = np.where(np.isnan(known), 0.0, known)
-        constant = cost + rows @ outer
+        constant = cost[policy] + rows @ outer
         system = eye_array(len(open_ones), format="csc") - inner.tocsc()
         solve = _solver(system)
         x = solve(constant)

@@ -64,6 +64,25 @@ def parse_query(text: str, *, fair: Sequence[str] = ()) -> Query:
     return Query(text, True, formula, some)
 
 
+def parse_reward(text: str) -> tuple[Formula, Comparison, int]:
+    """A text "n1 + 2*n2 until halted": until when, the terms of the sum, and its constant.
+
+    **Raises:** `QueryError` with the place where the text is no such thing.
+    """
+    tree, builder = _tree(text), _Builder(text)
+    _check_depth(text, tree)
+    top = tree.children[0]
+    is_until = isinstance(top, Tree) and top.data == "sequence"
+    if not (isinstance(top, Tree) and is_until and _type(top.children[1]) == "UNTIL"):
+        problem = 'expected "steps to" and a condition, or a number, "until" and a condition'
+        raise QueryError(text, _start(top), problem)
+    left, _, *bound, right = top.children
+    if bound:
+        problem = "an expected value has no number of steps (leave it out)"
+        raise QueryError(text, _start(bound[0]), problem)
+    return builder.condition(right), *builder.reward(left)
+
+
 def _fair(text: str) -> Query:
     """A condition of fair paths."""
     query = parse_query(text)
@@ -188,6 +207,14 @@ class _Builder:
             return built
         problem = "this is a condition, where a number is needed (only numbers are compared)"
         raise QueryError(self.text, built.start, problem)
+
+    def reward(self, node: Tree | Token) -> tuple[Comparison, int]:
+        """A sum as terms and a constant. The terms are those of a remainder, whose variables are
+        needed exactly."""
+        total = self.number(node)
+        place = {"start": total.start, "end": total.end}
+        terms = self._terms(total, total.constant, **place)
+        return Comparison(terms, "=", 0, 2, **place), total.constant
 
     def build(self, node: Tree | Token) -> Formula | _Sum:
         place = {"start": _start(node), "end": _end(node)}

@@ -67,6 +67,13 @@ def view_of(graph: Graph, comparisons: Sequence[Comparison]) -> View:
     return _with_steps(view, of_step) if of_step else view
 
 
+def sums_of(view: View, comparison: Comparison) -> Values:
+    """The sums that a comparison is about, without variables of steps, in all states."""
+    table = view.graph.map(partial(_evaluation_of(view.graph).table, comparison))
+    table = table[view.configuration]
+    return Values(table[:, 0], table[:, 1] > 0, table[:, 2] > 0)
+
+
 def without_steps(graph: Graph) -> Structure:
     """The configurations, as if nothing were known of their successors."""
     size = graph.num_configurations
