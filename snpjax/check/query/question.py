@@ -35,6 +35,7 @@ _SYMBOLS = re.compile(
     r"\s*(?P<kind>[PES])(?P<best>min|max)?\s*"
     rf"(?:=\s*\?|(?P<relation>{_RELATION})\s*(?P<number>-?{_NUMBER}))\s*(?P<bracket>\[)?"
 )
+_AHEAD = re.compile(r"\s*(?:always|never|eventually|next|steps|[FGX])\b")
 _STEPS = re.compile(r"\s*steps\s+to\b")
 _KINDS: dict[str, Kind] = {"P": "probability", "E": "expected", "S": "steady"}
 _BEST: dict[str, Best] = {"least": "min", "largest": "max", "min": "min", "max": "max"}
@@ -106,8 +107,7 @@ def parse_question(text: str) -> Question | None:
     end = len(text)
     if "bracket" in groups:
         if groups["bracket"] is None:
-            following = text[head.end() :].strip()
-            if groups["relation"] and (not following or not following[0].isalpha()):
+            if groups["relation"] and not _AHEAD.match(text, head.end()):
                 return None  # a comparison of the neuron P
             problem = f"expected '[' (write {text[: head.end()].strip()} [ ... ])"
             raise QueryError(text, head.end() + _blanks(text[head.end() :]), problem)
