@@ -37,6 +37,7 @@ from .query.errors import QueryError as QueryError
 from .query.names import Needs as Needs, needs_of as needs_of
 from .query.parse import parse_query as parse_query
 from .query.printing import to_nuxmv as to_nuxmv, to_prism as to_prism
+from .query.question import Question as Question, parse_property as parse_property
 from .structural.cycles import CycleVerdict as CycleVerdict, check_cycles as check_cycles
 from .structural.invariants import (
     ConservedSum as ConservedSum,

@@ -1,5 +1,6 @@
 """`snpjax check FILE QUERY...`: what holds of all computations of a model."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
 
@@ -70,6 +71,14 @@ def check(
             "Consider only paths on which this holds infinitely often; may be repeated.",
         ),
     ] = None,
+    chosen: Annotated[
+        list[str] | None,
+        value(
+            "--chosen",
+            "NEURON",
+            "For P, E: somebody chooses the rules of this neuron, or of all; may be repeated.",
+        ),
+    ] = None,
     search: AllPathsOptions,
     nets: NetOptions,
     kept: MemoryOptions,
@@ -86,8 +95,9 @@ def check(
     and steady, "always for 5 steps", "eventually within 5 steps"; of a net, of comparisons of
     tokens (p1 + p2 = 4), halted, final and step. It is to hold on all paths, or after "on some
     path" on one; both may stand inside. The symbols of nuXmv and PRISM are read as well: AG EF p,
-    A [ F<=5 p ]. The exit status is 0 if all are proved, 1 if one is refuted, 3 if one is not
-    decided.
+    A [ F<=5 p ]. Questions for numbers are P >= 0.9 [ F p ], P=? [ p U q ], E=? [ steps to p ],
+    E <= 12 [ n1 until p ] and S=? [ p ]; Pmin=?, Pmax=?, Emin=? and Emax=? with --chosen. The exit
+    status is 0 if all are proved, 1 if one is refuted, 3 if one is not decided.
     """
     caps = search.saturation()
     where: _Where = {
@@ -111,7 +121,16 @@ def check(
         limits = {"max_configurations": max_configurations, "max_depth": max_depth}
         try:
             verdicts = _verdicts(
-                system, queries, fair or [], caps, limits, options, found, where, checkpoint
+                system,
+                queries,
+                fair or [],
+                chosen or [],
+                caps,
+                limits,
+                options,
+                found,
+                where,
+                checkpoint,
             )
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
@@ -131,6 +150,7 @@ def _verdicts(
     system: "ReadableModel",
     queries: list[str],
     fair: list[str],
+    chosen: list[str],
     caps: dict[str, int],
     limits: dict[str, int | None],
     options: "LoweringOptions",
@@ -139,12 +159,22 @@ def _verdicts(
     folder: Path | None,
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
-    from ..check import check, needs_of, parse_query
+    from ..check import Question, check, needs_of, parse_property
     from ..explore import explore
 
+    asked = [parse_property(text, fair=fair) for text in queries]
+    is_number = [isinstance(one, Question) for one in asked]
+    if chosen and not any(is_number):
+        raise ValueError("`--chosen` is for questions for a number, such as 'Pmin=? [ F p ]'.")
+    who = "all" if chosen == ["all"] else chosen
     plans = [
-        needs_of(parse_query(text, fair=fair), system, saturate=caps, max_depth=limits["max_depth"])
-        for text in queries
+        needs_of(
+            one.query if isinstance(one, Question) else one,
+            system,
+            saturate=caps,
+            max_depth=limits["max_depth"],
+        )
+        for one in asked
     ]
     keys = [(plan.clock, *sorted(plan.saturate.items())) for plan in plans]
     # A folder has the checkpoints of one search.
@@ -153,7 +183,7 @@ def _verdicts(
         folders = {key: folder / f"{number}" for number, key in enumerate(dict.fromkeys(keys))}
     graphs: dict[tuple[Any, ...], Graph] = {}
     verdicts = []
-    for text, plan, key in zip(queries, plans, keys, strict=True):
+    for text, of_number, plan, key in zip(queries, is_number, plans, keys, strict=True):
         if key not in graphs:
             graphs[key] = explore(
                 cast("Explorable[Any, Any]", system),
@@ -166,7 +196,7 @@ def _verdicts(
                 checkpoint=checkpoint_in(folders.get(key)),
                 **where,
             )
-        verdicts.append(check(graphs[key], text, fair=fair))
+        verdicts.append(check(graphs[key], text, fair=fair, chosen=who if of_number else ()))
     return verdicts
 
 
@@ -183,4 +213,11 @@ def _json(verdict: "Verdict") -> dict[str, Any]:
         **(trace if verdict.witness is not None else dict.fromkeys(trace)),
         "loop": verdict.loop,
         "unseen": list(verdict.unseen),
+        "value": None if verdict.value is None else list(map(_number, verdict.value)),
+        "choices": verdict.choices_are or None,
     }
+
+
+def _number(x: float) -> float | str:
+    """JSON has no infinite numbers."""
+    return x if math.isfinite(x) else f"{x}"

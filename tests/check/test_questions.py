@@ -10,7 +10,7 @@ import snpjax as snp
 from snpjax.check import QueryError, Status
 from snpjax.check.query.question import parse_question
 from snpjax.explore import explore
-from snpjax.sleptsov import Arcs
+from snpjax.sleptsov import Arcs, Execution, Petri
 from snpjax.testing import reference_graph, systems
 from tests.support.exact_chains import exact_expected, exact_long_run, exact_probability
 from tests.support.helpers import many, with_ballast
@@ -47,7 +47,7 @@ def check_system(system):
     chain = [[] for _ in expected.configurations]
     for source, _, _, target in expected.edges:
         chain[source].append(target)
-    spikes = graph.configurations["n0"].tolist()
+    spikes = graph.map(lambda c: c["n0"]).tolist()
     some, every = [x == 1 for x in spikes], [True] * len(chain)
     few = [x <= 1 for x in spikes]
     halting = [not own for own in chain]
@@ -238,6 +238,7 @@ def test_a_net():
     net = snp.SleptsovNet(
         [1, 0], inputs=Arcs.of([(0, 0, 1), (0, 1, 1)]), outputs=Arcs.of([(0, 0, 1), (1, 1, 1)])
     )
-    graph = snp.explore(net, max_configurations=10)
+    graph = snp.explore(Execution(net, rule=Petri()), max_configurations=10)
     low, high = snp.check(graph, "E=? [steps to p2 = 1]").value
-    print(low, high)
+    assert low <= 2 <= high and high - low < 1e-9
+    assert snp.check(graph, "E > 1 [steps to p2 = 1]", chosen="all").is_refuted
