@@ -35,9 +35,9 @@ from .probability.path_property import (
 from .probability.statistical import Estimate as Estimate, estimate as estimate
 from .query.errors import QueryError as QueryError
 from .query.names import Needs as Needs, needs_of as needs_of
+from .query.number_query import NumberQuery as NumberQuery, parse_property as parse_property
 from .query.parse import parse_query as parse_query
 from .query.printing import to_nuxmv as to_nuxmv, to_prism as to_prism
-from .query.question import Question as Question, parse_property as parse_property
 from .structural.cycles import CycleVerdict as CycleVerdict, check_cycles as check_cycles
 from .structural.invariants import (
     ConservedSum as ConservedSum,

@@ -26,7 +26,7 @@ from .probability.answer import answer, check_choices
 from .query.errors import QueryError
 from .query.formula import Query, all_parts
 from .query.names import Needs, check_clock, check_names, needs_of
-from .query.question import Question, parse_property
+from .query.number_query import NumberQuery, parse_property
 from .temporal.automaton import TooLarge
 from .temporal.kripke import Structure
 from .temporal.kripke_of_graph import labels_of, view_of, without_steps
@@ -89,8 +89,8 @@ def check(
     `CheckpointError` for checkpoints of another call.
     """
     asked = parse_property(property, fair=fair) if isinstance(property, str) else None
-    question = asked if isinstance(asked, Question) else None
-    query = asked.query if isinstance(asked, Question) else asked
+    question = asked if isinstance(asked, NumberQuery) else None
+    query = asked.query if isinstance(asked, NumberQuery) else asked
     if question is not None:
         check_choices(question, chosen)
     elif len(chosen):

@@ -159,17 +159,17 @@ def _verdicts(
     folder: Path | None,
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
-    from ..check import Question, check, needs_of, parse_property
+    from ..check import NumberQuery, check, needs_of, parse_property
     from ..explore import explore
 
     asked = [parse_property(text, fair=fair) for text in queries]
-    is_number = [isinstance(one, Question) for one in asked]
+    is_number = [isinstance(one, NumberQuery) for one in asked]
     if chosen and not any(is_number):
         raise ValueError("`--chosen` is for questions for a number, such as 'Pmin=? [ F p ]'.")
     who = "all" if chosen == ["all"] else chosen
     plans = [
         needs_of(
-            one.query if isinstance(one, Question) else one,
+            one.query if isinstance(one, NumberQuery) else one,
             system,
             saturate=caps,
             max_depth=limits["max_depth"],

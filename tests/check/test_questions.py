@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.check import QueryError, Status
-from snpjax.check.query.question import parse_question
+from snpjax.check.query.number_query import parse_question
 from snpjax.explore import explore
 from snpjax.sleptsov import Arcs, Execution, Petri
 from snpjax.testing import reference_graph, systems

@@ -9,7 +9,7 @@ import numpy as np
 from ...explore import Graph, Stop
 from ..query.errors import QueryError
 from ..query.formula import TRUE, And, Formula, InOrder, Not, Temporal, Within
-from ..query.question import Best, Question, Threshold
+from ..query.number_query import Best, NumberQuery, Threshold
 from ..temporal.kripke import States
 from ..temporal.kripke_of_graph import View, sums_of, view_of
 from ..verdict import Status, Verdict
@@ -21,7 +21,7 @@ from .mdp import Decisions
 _LIMITS = (Stop.MAX_CONFIGURATIONS, Stop.MAX_DEPTH)
 
 
-def check_choices(question: Question, chosen: Sequence[str] | Literal["all"]) -> None:
+def check_choices(question: NumberQuery, chosen: Sequence[str] | Literal["all"]) -> None:
     """**Raises:** `QueryError` for a question that says nothing of choices that are open, or asks
     for the least or largest number where none is."""
     problem, kind = "", question.text[question.at :].split()[0]
@@ -42,13 +42,14 @@ def check_choices(question: Question, chosen: Sequence[str] | Literal["all"]) ->
         raise QueryError(question.text, question.at, problem)
 
 
-def answer(graph: Graph, question: Question, chosen: Sequence[str] | None) -> Verdict:
+def answer(graph: Graph, question: NumberQuery, chosen: Sequence[str] | None) -> Verdict:
     """The verdict on a question, with the interval that its number lies in.
 
     Where choices are open a number that is compared has to be so for all of them. Configurations
     that were not expanded may do anything.
     """
-    threshold, best = question.threshold, question.best or "min"
+    threshold = question.threshold
+    best: Best = question.best or "min"
     if threshold is not None and threshold.relation in ("<", "<="):
         best = "max"
     view = view_of(graph, question.query.comparisons)
@@ -83,7 +84,7 @@ def answer(graph: Graph, question: Question, chosen: Sequence[str] | None) -> Ve
     )
 
 
-def _choices(question: Question, chosen: Sequence[str] | None, best: Best) -> str:
+def _choices(question: NumberQuery, chosen: Sequence[str] | None, best: Best) -> str:
     if chosen is not None and not len(chosen):
         return "all choices uniform"
     if chosen is None:
@@ -126,11 +127,12 @@ class _Asked:
     """The numbers of all states, between two bounds."""
 
     def __init__(self, view: View, decisions: Decisions, best: Best) -> None:
-        self.view, self.decisions, self.best = view, decisions, best
+        self.view, self.decisions = view, decisions
+        self.best: Best = best
         self.labels, self.is_open = view.labels, view.structure.is_open
         self.is_exact = view.labels.are_exact and not self.is_open.any()
 
-    def bounds(self, question: Question) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(self, question: NumberQuery) -> tuple[np.ndarray, np.ndarray]:
         match question.kind:
             case "probability":
                 return self._path(question.formula, self.best)
@@ -204,7 +206,7 @@ class _Asked:
         _, high = after_a_step(self.decisions, may, may | self.is_open, self.best)
         return low, high
 
-    def _sum(self, question: Question) -> tuple[np.ndarray, np.ndarray]:
+    def _sum(self, question: NumberQuery) -> tuple[np.ndarray, np.ndarray]:
         assert question.reward is not None
         terms, constant = question.reward
         (surely, may), has_negative = self._where(question.formula), constant < 0

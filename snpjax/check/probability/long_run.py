@@ -53,7 +53,7 @@ def _share(
     theorem 8.5.5); h here is what is gained until the first one returns.
     """
     actions = decisions.first_action[own]
-    matrix = csr_array(decisions.matrix[actions][:, own])
+    matrix = csr_array(decisions.matrix[actions].tocsc()[:, own])
     size = len(own)
     every = np.arange(size)
     chain = Decisions(np.arange(size + 1), every, matrix, decisions.most_choices)
@@ -61,7 +61,7 @@ def _share(
     known[0] = 0.0
     gained, _ = chain.solve(known, reward, every, "max")
     steps, _ = chain.solve(known, 1.0, every, "max")
-    mean = (reward + matrix @ gained)[0] / (1 + matrix @ steps)[0]
+    mean = float(reward[0] + (matrix @ gained)[0]) / (1 + (matrix @ steps)[0])
     h = gained - mean * steps
     step = reward + matrix @ h - h
     size_of = reward + matrix @ np.abs(h) + np.abs(h)

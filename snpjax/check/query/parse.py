@@ -253,14 +253,14 @@ class _Builder:
             case "disjunction":
                 return Or(self._operands(node.children[::2]), **place)
             case "operation":
-                return self._operation(node, **place)
+                return self._operation(node, "", **place)
             case "quantified":
                 on_all = any(isinstance(x, Token) and x.type == "ALL" for x in node.children)
                 inner = _Builder(self.text, in_brackets=_type(node.children[0]) != "ON")
                 (own,) = (x for x in node.children if not _is_sign(x))
                 return Quantified(on_all, inner.condition(own), **place)
             case "branching":
-                quantifier, operator = node.children[0]
+                quantifier, operator = f"{node.children[0]}"
                 path = self._operation(node, _SYMBOLS[operator], **place)
                 return Quantified(quantifier == "A", path, **place)
         left, operator, *_, right = node.children

@@ -57,7 +57,7 @@ class Threshold(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
+class NumberQuery:
     """A question for a number.
 
     - `kind`: the probability that a path is as `formula` says, the expected sum of `reward` until
@@ -84,7 +84,7 @@ class Question:
         return Query(self.text, True, formula)
 
 
-def parse_property(text: str, *, fair: Sequence[str] = ()) -> Query | Question:
+def parse_property(text: str, *, fair: Sequence[str] = ()) -> Query | NumberQuery:
     """A query, or a question for a number, of the language of `docs/checking.md`.
 
     **Raises:** `QueryError` with the place where the text is neither.
@@ -98,7 +98,7 @@ def parse_property(text: str, *, fair: Sequence[str] = ()) -> Query | Question:
     return found
 
 
-def parse_question(text: str) -> Question | None:
+def parse_question(text: str) -> NumberQuery | None:
     """A question for a number; `None` for a text that does not begin like one."""
     head = _WORDS.match(text) or _SYMBOLS.match(text)
     if head is None:
@@ -126,7 +126,7 @@ def parse_question(text: str) -> Question | None:
         formula, reward = _expected(inner) if kind == "expected" else (_formula(inner), None)
     except QueryError as error:
         raise QueryError(text, error.at, error.problem) from None
-    question = Question(text, kind, best, threshold, formula, reward, at)
+    question = NumberQuery(text, kind, best, threshold, formula, reward, at)
     _check_formula(question)
     return question
 
@@ -200,7 +200,7 @@ def _expected(text: str) -> tuple[Formula, Reward]:
     return until, Reward(Comparison((), "=", 0), 1)
 
 
-def _check_formula(question: Question) -> None:
+def _check_formula(question: NumberQuery) -> None:
     """**Raises:** `QueryError` for a formula of which no number is computed."""
     formula = question.formula
     for variable, _ in question.reward.terms.terms if question.reward is not None else ():
