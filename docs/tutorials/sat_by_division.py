@@ -129,6 +129,6 @@ assert set(answers) == {True, False}
 # ## What next
 #
 # - `python examples/10_sat.py FILE.cnf` decides DIMACS files by two families.
-# - [Networks that change](../networks.md): division, budding and plasticity in detail.
+# - [Plasticity, division and budding](../networks.md) in detail.
 # - [Generating numbers](generating_numbers.py), if you skipped it: exploring and checking.
 # - [Large systems](large_systems.py): systems with millions of neurons that do not grow.
