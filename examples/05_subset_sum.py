@@ -1,4 +1,4 @@
-"""Subset sum by nondeterminism and delays: does a subset of `numbers` add up to `target`?
+"""Subset sum by nondeterministic choices and delays: does a subset of `numbers` add up to `target`?
 
 Both families of Leporati et al. 2009. In step 1 each number is chosen or not: its neuron c{i}
 spikes at once, together with c0, or one step too late.
@@ -23,7 +23,7 @@ def choosers(numbers: list[int]) -> tuple[list[snp.Neuron], list[tuple[str, str]
 
 
 def nonuniform(numbers: list[int], target: int) -> snp.SpikingSystem:
-    """The numbers are in the synapses, the target in a rule: `out` spikes iff the sum is right."""
+    """Numbers are coded in synapses, the target in a rule: `out` spikes iff the sum is right."""
     neurons, synapses = choosers(numbers)
     for i, number in enumerate(numbers, start=1):
         for k in range(number):
@@ -34,10 +34,10 @@ def nonuniform(numbers: list[int], target: int) -> snp.SpikingSystem:
 
 
 def uniform(numbers: list[int], target: int) -> snp.SpikingSystem:
-    """Numbers are initial spikes, and the rules know only how many there are: halts iff equal.
+    """Numbers are initial spikes; rules depend only on how many there are. Halts iff equal.
 
-    A store holds 2v spikes; one spike more makes it fire v times. When all are done, t2 does that
-    to the sum and to the target, and g1 notices if one of them lasts longer.
+    A store holds 2v spikes; one more spike makes it fire v times. When all stores have finished,
+    t2 starts the sum and the target in the same way, and g1 detects if one of them lasts longer.
     """
     neurons, synapses = choosers(numbers)
     store = ["a(aa)+/a^2 -> a"]

@@ -1,4 +1,4 @@
-"""One system in every form in which it can be stored: the same integers, other bytes."""
+"""One system in several layouts: they compute the same integers from different bytes."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from snpjax_formats import CSR, ELL, Compressed, Dense, Float32Dense, Int8Dense
 
 
 def sorter(numbers: list[int]) -> snp.SpikingSystem:
-    """The sorting system, as the papers use it to compare representations."""
+    """The sorting system by which the papers compare representations."""
     n = len(numbers)
     neurons = [snp.Neuron(f"i{j}", number, ["a+/a -> a"]) for j, number in enumerate(numbers, 1)]
     for j in range(1, n + 1):
@@ -23,7 +23,7 @@ def sorter(numbers: list[int]) -> snp.SpikingSystem:
 small = TransitionMatrix(sorter([3, 1, 2]))
 print("The transition matrix of sorting three numbers, C' = C + S M:")
 print(small)
-print("The compressed synapse matrix (9 is no target):")
+print("The compressed synapse matrix (9 means no target):")
 print(small.compressed_table())
 print("Words by the papers' formulas:", small.words(), "\n")
 
