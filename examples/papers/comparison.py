@@ -11,7 +11,7 @@ import textwrap
 from pathlib import Path
 
 
-# The scripts also use `dimacs` and `sat_families` of the examples, one folder up.
+# The scripts also use modules of the examples, one folder up.
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 
