@@ -1,7 +1,7 @@
 """Subset sum by nondeterministic choices and delays: does a subset of `numbers` add up to `target`?
 
 Both families of Leporati et al. 2009; the non-uniform one is in `published_systems.py`. In step 1
-each number is chosen or not: its neuron c{i} spikes at once, together with c0, or one step too late.
+each number is chosen or not: its neuron c{i} spikes at once, together with c0, or a step too late.
 """
 
 from itertools import combinations
