@@ -82,7 +82,7 @@ assert sorted_.steps == 1_001
 # larger than the system.
 #
 # The projection from sorters to outputs is an interval for each sorter. It is stored as two
-# numbers a neuron and delivered with prefix sums, so its cost does not depend on the number of
+# numbers for each neuron and delivered with prefix sums, so its cost does not depend on the number of
 # synapses. `layout=` forces another way to store synapses. The results are always equal.
 
 # %%

@@ -1,6 +1,6 @@
 """Sparse SN P systems on GPUs: sizes of the representations, sorting and subset sum.
 
-Prints the sizes and instances of Hernandez-Tello et al. 2024 beside ours. `--full` also runs the
+Prints the sizes and instances of Hernandez-Tello et al. 2024 next to ours. `--full` also runs the
 larger instances, up to 46,000 numbers (minutes on a CPU).
 """
 

@@ -1,6 +1,6 @@
 """Choosing a sparse format for rate-coded networks.
 
-Prints the rates of choosing the best format in Dinkelbach et al. 2022 beside those of our timings,
+Prints the rates of choosing the best format in Dinkelbach et al. 2022 next to those of our timings,
 runs their benchmark network, and lists what their heuristic chooses. `--full` trains our cost model
 without the timings that it is judged on (minutes; needs scikit-learn).
 """
