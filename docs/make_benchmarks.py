@@ -57,7 +57,7 @@ def times_as_fast(kinds: Mapping[str, Mapping[str, Any]], tool: str) -> float:
 
 
 def against(device: str) -> list[tuple[str, str, float]]:
-    """Figure, tool and how many times as fast, for all that were timed beside a tool."""
+    """Figure, tool and how many times as fast, for all that were timed together with a tool."""
     return [
         (name, tool, times_as_fast(kinds, tool))
         for name, kinds in results(device).items()

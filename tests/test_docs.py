@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Sequence
 
 import pytest
 import yaml
@@ -105,19 +106,60 @@ _PHRASES = {
 }
 
 
-def test_phrases_that_are_not_idiomatic():
+#: Folders of `docs` that the site's build writes.
+_GENERATED = ("gallery", "benchmarks")
+
+#: The same for what users read: the documentation and the examples.
+_PHRASES_OF_PAGES = {
+    r"\b(is|are|was|were) told\b": "takes, receives, knows",
+    r"\btold apart\b|\btells? (\S+ ){1,4}apart\b": "distinguish",
+    r"\bknows? nothing of\b": "is independent of",
+    r"\bgo(es)? on\b": "continue",
+    r"\blooked at\b": "examined, evaluated",
+    r"(?<!there )\b(is|are) no (?!longer\b|more\b)[a-z]": "is not a ...",
+    r"\ba \w+ a (column|neuron|node|path|place|row|rule|step)\b": "one ... for each ...",
+    r"\bhears?\b": "listens to, receives from",
+    r"\bwhat (is|was) (asked|given|meant|said|told|wrong)\b": "name it",
+    r"\bstands? (after|among|at|before|behind|in)\b": "is in, follows",
+    r"\b(is|are|was|were) asked (for|of)\b": "request, pass",
+    r"\bwhich \w+ says\b": "as ... states; ... says so",
+    r"\ball the same\b": "nevertheless",
+    r"\blikewise\b": "in the same way",
+    r"\bmade up\b(?! of)": "invented",
+    r"\bin the end\b": "at the end, finally",
+    r"\bother ones\b": "others",
+    r"\bbeside\b": "next to, compared with",
+    r"\bwhoever\b": "name the actor",
+    r"\bof (our|one's) own\b": "of your own",
+    r"\bwhole numbers?\b": "integers",
+}
+
+
+def _found(phrases: dict[str, str], folders: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Where the files of the folders, and the files with these names, have such a phrase."""
     texts = [
         path
-        for folder in ("snpjax", "formats", "docs", "examples", "bench")
+        for folder in folders
         for suffix in ("*.py", "*.md", "*.js", "*.html", "schema.json")
         for path in (REPOSITORY / folder).rglob(suffix)
-        if "vendor" not in path.parts
+        if not {"vendor", *_GENERATED} & {*path.parts}
     ]
-    found = [
+    return [
         f"{path.relative_to(REPOSITORY)}:{number}: {match[0]!r} (write {instead})"
-        for path in [*texts, REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md"]
+        for path in [*texts, *(REPOSITORY / name for name in names)]
         for number, line in enumerate(path.read_text().splitlines(), start=1)
-        for pattern, instead in _PHRASES.items()
+        for pattern, instead in phrases.items()
         if (match := re.search(pattern, line, re.IGNORECASE))
     ]
+
+
+@pytest.mark.parametrize(
+    ("phrases", "folders"),
+    [
+        (_PHRASES, ("snpjax", "formats", "docs", "examples", "bench")),
+        (_PHRASES_OF_PAGES, ("docs", "examples")),
+    ],
+)
+def test_phrases_that_are_not_idiomatic(phrases, folders):
+    found = _found(phrases, folders, ["README.md", "CONTRIBUTING.md"])
     assert not found, "\n".join(found)

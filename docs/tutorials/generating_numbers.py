@@ -46,8 +46,8 @@ system
 # ## One computation
 #
 # In each step every neuron that can use a rule uses exactly one. Which one `chooser` takes is not
-# determined. `UniformChoice` selects one at random; the same key gives the same computation on every
-# machine.
+# determined. `UniformChoice` selects one at random; the same key gives the same computation on
+# every machine.
 
 # %%
 solution = snp.run(system, choice=snp.UniformChoice(jax.random.key(1)), max_steps=50)

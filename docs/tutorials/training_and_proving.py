@@ -148,8 +148,8 @@ assert all(verdicts)
 # %% [markdown]
 # ## Beyond the training data
 #
-# Does it also hold for numbers outside the training data? Enlarge the domain and ask again. The answer
-# is either a proof or a counterexample that `verdict.replay()` runs.
+# Does it also hold for numbers outside the training data? Enlarge the domain and ask again. The
+# answer is either a proof or a counterexample that `verdict.replay()` runs.
 
 # %%
 larger = snp.explore(system, inputs=snp.AnyInput(1, most=16, neurons=inputs))

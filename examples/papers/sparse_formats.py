@@ -106,7 +106,9 @@ def _heuristic(record: TimingRecord) -> str:
 
 
 def network(table: Comparison) -> None:
-    table.section("The benchmark: two populations, r = sum(exc) + 1 (beside NumPy in 64 bits)")
+    table.section(
+        "The benchmark: two populations, r = sum(exc) + 1 (compared with NumPy in 64 bits)"
+    )
     n, steps = 200, 20
     ways = (("first", "second"), ("second", "first"))
     for layout in (CSR, ELLPACKR, Dense):

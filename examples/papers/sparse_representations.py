@@ -1,7 +1,7 @@
 """Sparse representations of SN P systems: matrices, delays, division, budding, plasticity.
 
-Prints the matrices and sizes of Martinez-del-Amor et al. 2017 and what its rules do, beside what
-snpjax computes.
+Prints the matrices, sizes and effects of rules in Martinez-del-Amor et al. 2017 next to what snpjax
+computes.
 """
 
 import numpy as np
