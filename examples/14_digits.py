@@ -5,7 +5,7 @@ neurons send them all in the first step; hidden neurons fire once for every 16 s
 receive through weights of -3 to 3; ten neurons count, and the one with the most spikes is the
 answer. Three quarters of the images are for training, the others for the test.
 
-    pip install ".[learn,select]"
+    pip install '.[learn,select]'    # in a clone
     python 14_digits.py [--seeds 5] [--ternary]
 """
 
@@ -30,7 +30,7 @@ try:
     from sklearn.model_selection import train_test_split  # pyright: ignore[reportMissingImports]
     from sklearn.neural_network import MLPClassifier  # pyright: ignore[reportMissingImports]
 except ImportError as error:
-    print(f'This example needs {error.name}: pip install ".[learn,select]"')
+    print(f"This example needs {error.name}: pip install '.[learn,select]' in a clone of snpjax")
     raise SystemExit(0) from None
 
 

@@ -227,7 +227,7 @@ for name in ("systems", "machine_for"):
     try:
         getattr(snpjax.testing, name)
     except ModuleNotFoundError as error:
-        assert 'pip install ".[testing]"' in str(error), error
+        assert "pip install '.[testing]' in a clone" in str(error), error
     else:
         raise SystemExit("no error")
 """
