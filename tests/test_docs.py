@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 import yaml
 
+import snpjax as snp
 from tests.support.code_blocks import differing, rewritten
 from tests.support.format_tables import TABLES
 from tests.support.helpers import REPOSITORY
@@ -36,6 +37,19 @@ SLOW = {"learning", "many_devices", "networks", "proliferation", "running", "var
 def test_outputs_of_a_page_are_what_its_code_prints(page):
     """After a change: `python -m tests.support.code_blocks PAGE`."""
     assert differing(page) == []
+
+
+def test_native_files_of_the_page_are_read(tmp_path):
+    page = (REPOSITORY / "docs" / "files.md").read_text()
+    texts = re.findall(r"^```json\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(texts) >= 6
+    for number, text in enumerate(texts):
+        path = tmp_path / f"{number}.snp.json"
+        path.write_text(text)
+        snp.write(snp.read(path), path)
+        written = path.read_text()
+        snp.write(snp.read(path), path)
+        assert path.read_text() == written
 
 
 @pytest.mark.parametrize("stated", ["2\n", "1 ...\n", ".\n", "", None])
