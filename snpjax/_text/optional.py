@@ -22,3 +22,12 @@ def pyplot():
     except ImportError:
         raise ImportError(f"matplotlib is not installed ({installing('viz')})") from None
     return plt
+
+
+def z3():
+    """The solver z3. **Raises:** `ImportError` with how to install it."""
+    try:
+        import z3
+    except ImportError:
+        raise ImportError("z3-solver is not installed (pip install '.[prove]')") from None
+    return z3

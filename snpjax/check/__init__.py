@@ -1,6 +1,11 @@
 """What can be proved of all computations of a system, and computed from its graph."""
 
 from .check import check as check
+from .coverability.coverability import (
+    Coverability as Coverability,
+    Pumping as Pumping,
+    coverability as coverability,
+)
 from .equivalence import (
     AbstractComparison as AbstractComparison,
     Agreement as Agreement,

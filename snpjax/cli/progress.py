@@ -74,16 +74,28 @@ def of_search(*, hidden: bool) -> Iterator[Callable[[int, int], None] | None]:
     """Something to call with the number of configurations found and the depth; `None` where nothing
     is to be shown."""
     with _shown([_Found(_LINE)], None, hidden) as update:
-        yield update and (lambda num, depth: update(completed=num, depth=depth))
+        last = {"depth": 0, "before": 0, "num": 1}
+
+        def found(num: int, depth: int) -> None:
+            assert update is not None
+            if depth > last["depth"]:  # what was found at the last depth is expanded now
+                last.update(depth=depth, before=last["num"])
+            last["num"] = num
+            update(completed=num, depth=depth, deeper=num - last["before"])
+
+        yield update and found
 
 
 class _Found(ProgressColumn):
-    """Configurations, depth, and configurations per second since the search began."""
+    """Configurations, those of them in the next frontier, and how many per second since the search
+    began."""
 
     def render(self, task: Task) -> Text:
         depth, rate = task.fields.get("depth", 0), task.completed / (task.elapsed or 1)
+        frontier = task.fields.get("deeper", 0)
         return Text(
-            f"{task.completed:,.0f} configurations, depth {depth:,}, {rate:,.0f} per second"
+            f"{task.completed:,.0f} configurations, depth {depth:,}, {frontier:,} in the frontier, "
+            f"{rate:,.0f} per second"
         )
 
 

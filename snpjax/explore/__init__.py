@@ -9,3 +9,4 @@ from .explore import Inputs as Inputs, explore as explore
 from .graph import Graph as Graph, Stop as Stop
 from .language import Generated as Generated
 from .memory_limits import MemoryLimits as MemoryLimits
+from .patience import Patience as Patience

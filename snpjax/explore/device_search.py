@@ -203,15 +203,22 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
             stop = self.model.stop_of_failure(overflows=bool(numbers.overflows))
             self.record.end(stop, numbers.failed)
             return False
+        if (stop := self.limits.patience.stop()) is not None:
+            self._end_early(stop)
+            return False
         self.memory.settle()
         if self.saved.is_due(self.record, self.memory.packing):
             self.save(has_ended=False)
         return True
 
     def _end_short(self) -> None:
-        """End for want of memory, before the first choice that was not followed."""
+        """End for want of memory."""
+        self._end_early(Stop.OUT_OF_MEMORY)
+
+    def _end_early(self, stop: Stop) -> None:
+        """End before the first choice that was not followed."""
         self._make_again()
-        self.record.end(Stop.OUT_OF_MEMORY, self.record.followed()[0])
+        self.record.end(stop, self.record.followed()[0])
 
     def _make_again(self) -> None:
         """Forget chunks that were not taken over."""

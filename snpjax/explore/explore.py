@@ -26,6 +26,7 @@ from ..scale.mesh import CONFIGURATIONS, placement
 from .extent import MAX_CONFIGURATIONS
 from .graph import Graph
 from .memory_limits import MemoryLimits
+from .patience import Patience
 from .repeated_search import RepeatedSearch
 from .search_limits import SearchLimits
 from .searched import SearchOptions
@@ -58,6 +59,7 @@ def explore(
     exact: bool = True,
     checkpoint: Checkpoint | None = None,
     progress: Callable[[int, int], None] | None = None,
+    seconds: float | Patience | None = None,
 ) -> Graph[ConfigurationsT, StepsT]:
     """Every configuration that a system can reach, breadth-first.
 
@@ -85,6 +87,9 @@ def explore(
     - `checkpoint`: where the search saves what it has found, to go on from there; see
       `snpjax.Checkpoint`.
     - `progress`: called with the number of configurations and the depth now and then.
+    - `seconds`: the search ends at the next chunk after this time, with what it has found; the
+      graph is incomplete then. With a checkpoint the same call goes on from there. A `Patience`
+      can also be interrupted.
 
     **Returns:** a `Graph`, whose `stop` says whether it is complete.
 
@@ -110,6 +115,12 @@ def explore(
             f"`max_configurations` is {max_configurations} and `max_depth` {max_depth}. Give at "
             "least 1 configuration, and a depth of 0 or more."
         )
+    patience = seconds if isinstance(seconds, Patience) else Patience(seconds)
+    if patience.has_limit and jax.process_count() > 1:
+        raise ValueError(
+            "The clocks of several processes differ. Leave out `seconds`, and pass "
+            "`max_configurations` or `max_depth`."
+        )
     if chunks is not None and (list(chunks) != sorted(chunks) or not chunks or chunks[0] < 1):
         raise ValueError(f"`chunks` is {chunks}. Give ascending sizes, 1 or more.")
     if inputs is not None:
@@ -133,7 +144,7 @@ def explore(
         most = min(max_configurations, MAX_CONFIGURATIONS - 3 * max(sizes))
     else:
         most = max_configurations
-    limits = SearchLimits(most, edges, memory, is_exact=exact)
+    limits = SearchLimits(most, edges, memory, patience, is_exact=exact)
     search = RepeatedSearch(system, options, tuple(sizes), limits, mesh, progress)
     given = {
         "max_configurations": max_configurations,

@@ -63,6 +63,8 @@ class Stop(enum.Enum):
     COMPLETE = "every configuration was found, and every choice followed"
     MAX_CONFIGURATIONS = "the limit of configurations was reached"
     MAX_DEPTH = "the limit of depth was reached"
+    MAX_SECONDS = "the limit of time was reached"
+    INTERRUPTED = "the search was interrupted"
     OVERFLOW = "a number left the range of 32 bits"
     CAPACITY = (
         "more neurons or synapses are created than there is room for; explore with a larger "

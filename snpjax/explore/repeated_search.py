@@ -80,9 +80,11 @@ class RepeatedSearch(Generic[ConfigurationsT, StepsT]):
         return search.graph()
 
     def _save_last(self, search: Search[ConfigurationsT, StepsT]) -> None:
-        is_short = search.record.stop is Stop.OUT_OF_MEMORY
+        stop = search.record.stop
+        is_short = stop is Stop.OUT_OF_MEMORY
+        may_go_on = is_short or stop in (Stop.MAX_SECONDS, Stop.INTERRUPTED)
         try:
-            search.save(has_ended=not is_short)
+            search.save(has_ended=not may_go_on)
         except Exception as error:
             if not (is_short and is_out_of_memory(error)) or jax.process_count() > 1:
                 raise

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from .memory_limits import MemoryLimits
+from .patience import Patience
 
 
 class SearchLimits(NamedTuple):
@@ -14,6 +15,7 @@ class SearchLimits(NamedTuple):
     most: int
     edges: bool
     memory: MemoryLimits
+    patience: Patience
     is_exact: bool = True
     seed: int = 0
     begins_on_host: bool = False

@@ -151,7 +151,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self.model = model
         self.mesh = mesh
         self.saved = saved
-        self.most, self.edges = limits.most, limits.edges
+        self.most, self.edges, self.patience = limits.most, limits.edges, limits.patience
         self.progress = progress
         self.devices = mesh.shape[CONFIGURATIONS]
         host = Budget(MemoryLimits()).host
@@ -271,8 +271,11 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             if self.model.is_to_be_tightened(int(self.memory.nums.sum()), sizes.chunk):
                 self._tighten(sizes)
             block = self._packed_now(block)
-            if not self.memory.reserve(sizes.window):
-                self.record.end(Stop.OUT_OF_MEMORY, block.parent(base))
+            early = self.patience.stop()
+            if early is None and not self.memory.reserve(sizes.window):
+                early = Stop.OUT_OF_MEMORY
+            if early is not None:
+                self.record.end(early, block.parent(base))
                 return None
             end = min(base + min(most, sizes.chunk), total)
             found = self._put(self._taken_or_begun(block, base, end, sizes))

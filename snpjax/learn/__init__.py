@@ -33,6 +33,13 @@ from .relaxed import (
     relax as relax,
 )
 from .replay import Replay as Replay, replay as replay
+from .robustness import (
+    CaseDecision as CaseDecision,
+    Decoder as Decoder,
+    Robustness as Robustness,
+    SpikeBox as SpikeBox,
+    robustness as robustness,
+)
 from .run import RelaxedSolution as RelaxedSolution, run as run
 from .step import (
     Emitted as Emitted,

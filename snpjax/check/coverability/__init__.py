@@ -1,0 +1,1 @@
+"""Which counts can grow without bound: Karp-Miller trees."""
