@@ -32,7 +32,9 @@ def in_the_notebook() -> list[float]:
 
 def test_documentation_states_the_figures_of_the_notebook():
     page = (REPOSITORY / "docs" / "learning.md").read_text()
-    (paragraph,) = (part for part in page.split("\n\n") if SCRIPT.name in part)
+    (paragraph,) = (
+        part for part in page.split("\n\n") if part.startswith(f"`examples/{SCRIPT.name}`")
+    )
     stated = [float(share) for share in re.findall(r"([\d.]+) %", paragraph)]
     assert stated == [round(share, 1) for share in in_the_notebook()]
 
