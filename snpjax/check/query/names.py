@@ -24,7 +24,17 @@ def needs_of(
     saturate: Mapping[str, int] | None,
     max_depth: int | None,
 ) -> Needs:
-    """What a query needs. A given number of spikes to saturate a neuron at has precedence.
+    """How a system must be explored so that a query can be checked.
+
+    **Arguments:**
+
+    - `query`: a query, as `parse_query` returns it.
+    - `system`: the system to be explored.
+    - `saturate`: the largest numbers of spikes that are told apart, by neuron; they take precedence
+      over those that the query needs.
+    - `max_depth`: the depth to which the system will be explored; `None` if it is not limited.
+
+    **Returns:** the `saturate` and `clock` arguments for `snpjax.explore`.
 
     **Raises:** `QueryError` for names that the system does not have.
     """
