@@ -89,5 +89,13 @@ def has_failed(result: Any) -> Bool[np.ndarray, "*paths"]:
 
 
 def select_result(predicate: Bool[Array, "*paths"], if_true: Any, if_false: Any) -> Any:
-    """`RESULTS.where`, of every path."""
+    """Select between two results for every path: `RESULTS.where` for arrays of results.
+
+    **Arguments:**
+
+    - `predicate`: `(*paths,)` which paths take `if_true`.
+    - `if_true`, `if_false`: results of `RESULTS`, of one path or of every path.
+
+    **Returns:** the results of all paths.
+    """
     return jax.tree.map(lambda x, y: jnp.where(predicate, x, y), if_true, if_false)

@@ -31,7 +31,14 @@ SENDER = "a+/a -> a"
 
 
 def relay(most: int) -> tuple[Rule, ...]:
-    """The rules of a neuron that sends all of its spikes at once, up to `most` of them."""
+    """The rules of a neuron that sends all of its spikes at once.
+
+    **Arguments:**
+
+    - `most`: the largest number of spikes that the neuron can send.
+
+    **Returns:** one rule `a^k -> a^k` for each k from 1 to `most`.
+    """
     return tuple(Rule(k, k, k) for k in range(1, most + 1))
 
 
@@ -124,8 +131,16 @@ class SpikingNetwork(eqx.Module):
     def run(
         self, counts: Float[Array, "inputs *paths"], *, choice: AbstractChoice | None = None
     ) -> RelaxedSolution:
-        """The run that starts with this many spikes in the input population, and the model's own
-        elsewhere, of all neurons together."""
+        """Run all neurons together.
+
+        **Arguments:**
+
+        - `counts`: `(inputs, *paths)` initial spikes of the input population; the others start with
+          those of the model.
+        - `choice`: as in `snpjax.run`; by default the first applicable rule.
+
+        **Returns:** a `RelaxedSolution`.
+        """
         return run(self.model, steps=self.steps, spikes=self._spikes(counts), choice=choice)
 
     def response(self, counts: Float[Array, "inputs *paths"]) -> Response:
