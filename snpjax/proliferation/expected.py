@@ -114,7 +114,17 @@ class Expected:
     def binned(
         self, bins: Bins, *, rule: BinRule = BinRule.CALIBRATION, phi_min: float | None = None
     ) -> tuple[Float[np.ndarray, " bins"], Float[np.ndarray, "bins bins"]]:
-        """Mean and covariance of the cells in bins."""
+        """The mean and the covariance of the cells of each bin.
+
+        **Arguments:**
+
+        - `bins`: the bins.
+        - `rule`: what happens to values outside the bins.
+        - `phi_min`: the threshold below which `BinRule.DISPLAY` drops values; by default the
+          model's.
+
+        **Returns:** `(bins,)` means and `(bins, bins)` covariances.
+        """
         index = bins_of_model(self.model, bins, rule=rule, phi_min=phi_min)
         return binned_mean(index, self.mean, bins.num), binned_covariance(
             index, self.counts, self.family_covariance, bins.num

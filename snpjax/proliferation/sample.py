@@ -77,7 +77,17 @@ class Sample:
     def binned(
         self, bins: Bins, *, rule: BinRule = BinRule.CALIBRATION, phi_min: float | None = None
     ) -> Int[np.ndarray, "*runs bins"]:
-        """Cells in bins."""
+        """The cells of each bin.
+
+        **Arguments:**
+
+        - `bins`: the bins.
+        - `rule`: what happens to values outside the bins.
+        - `phi_min`: the threshold below which `BinRule.DISPLAY` drops values; by default the
+          model's.
+
+        **Returns:** `(*runs, bins)` cells.
+        """
         index = bins_of_model(self.model, bins, rule=rule, phi_min=phi_min)
         is_in = index != NO_BIN
         lead = self.counts.shape[:-2]

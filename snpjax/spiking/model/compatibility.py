@@ -228,8 +228,15 @@ ESNP_CUDA = TEXTBOOK
 
 
 def rules_overlap(rules: Iterable[Rule], compatibility: Compatibility = TEXTBOOK) -> bool:
-    """Whether two rules apply at one number of spikes, reachable or not; also `True` where the
-    guards are too large to say."""
+    """Whether two rules are applicable at the same number of spikes, reachable or not.
+
+    **Arguments:**
+
+    - `rules`: the rules of one neuron.
+    - `compatibility`: the semantics of their guards.
+
+    **Returns:** the answer; also `True` where the guards are too large to compute it.
+    """
     earlier = Guard.from_lengths(())
     try:
         for rule in rules:
