@@ -577,18 +577,31 @@ AnyGraph: TypeAlias = AbstractGraph | SparseMatrix | NetworkxGraph
 
 
 def from_scipy(matrix: SparseMatrix) -> Pairs:
-    """The edges of any `scipy.sparse` matrix of integers: rows are sources, columns are targets,
-    and the stored entries are weights."""
+    """Convert a `scipy.sparse` matrix to a graph.
+
+    **Arguments:**
+
+    - `matrix`: integers of any sparse format: rows are sources, columns are targets, and the stored
+      entries are weights.
+
+    **Returns:** the edges, with the shape of the matrix.
+    """
     listed = matrix.tocoo()
     num_sources, num_targets = listed.shape
     return Pairs(listed.row, listed.col, listed.data, (num_sources, num_targets))
 
 
 def from_networkx(graph: Any, weight: str | None = "weight") -> Pairs:
-    """The edges of a `networkx` graph, whose nodes are numbered in their own order.
+    """Convert a `networkx` graph, whose nodes are numbered in their own order.
 
-    An undirected edge goes both ways, one from a node to itself once. `weight` names the edge
-    attribute of the weights, integers; an edge without it weighs 1, as do all with `None`.
+    **Arguments:**
+
+    - `graph`: a directed or undirected graph. An undirected edge becomes two edges, unless it joins
+      a node to itself.
+    - `weight`: the edge attribute of the weights, which are integers; an edge without it weighs 1.
+      With `None` all edges do.
+
+    **Returns:** the edges.
     """
     number = {node: index for index, node in enumerate(graph)}
     edges = [
@@ -608,7 +621,14 @@ def _integers(of: Sequence[Any]) -> np.ndarray:
 
 
 def has_zero_weights(graph: AbstractGraph) -> bool:
-    """Whether an edge may have weight 0, which is no edge in a `Dense` layout."""
+    """Whether an edge may have weight 0, which a `Dense` layout does not distinguish from no edge.
+
+    **Arguments:**
+
+    - `graph`: the description of a graph.
+
+    **Returns:** whether there may be such an edge.
+    """
     if isinstance(graph, Pairs) and graph.weight is not None:
         return bool(np.any(np.asarray(graph.weight) == 0))
     return graph.weight_range() == (0, 0)

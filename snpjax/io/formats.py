@@ -381,7 +381,14 @@ _FUNCTIONS: dict[Holds, str] = {
 
 
 def formats_of(holds: Holds) -> dict[str, Format]:
-    """The built-in formats of one kind of model, by name."""
+    """The built-in formats of one kind of model.
+
+    **Arguments:**
+
+    - `holds`: the kind of model, such as `"system"` or `"net"`.
+
+    **Returns:** the formats by name.
+    """
     return {format.name: format for format in FORMATS if format.holds == holds}
 
 

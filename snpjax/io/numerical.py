@@ -45,8 +45,14 @@ NUMBER = re.compile(r"-?\d{1,300}(?:\.\d{1,300}|/0{0,300}[1-9]\d{0,300})?", re.A
 def read_numerical(path: str | os.PathLike[str]) -> NumericalSystem:
     """Read a numerical SN P system from a file of Numerical WebSnapse.
 
-    Neurons, inputs and outputs are called by their labels; where several neurons, inputs or outputs
-    have one label, by that and the id.
+    Neurons, inputs and outputs are named by their labels; where several have the same label, by the
+    label and the id.
+
+    **Arguments:**
+
+    - `path`: the file.
+
+    **Returns:** the system.
 
     **Raises:** `ReadError` with every error of the file, each `path:line:column: problem (fix)`.
     """

@@ -140,13 +140,15 @@ def write(
 
     **Arguments:**
 
-    - `format`: by default the suffix says it: `.pli` P-Lingua 4, `.json` snpjax native, `.yaml`
-      sn-p-factory, `.in` cuSNP, `.dot` and `.graphml` graphs. WebSnapse JSON is
-      `format="websnapse"`. A name, or a `snpjax.io.Format` of your own.
-    - `lossy`: leave out what the format cannot hold; each loss is named in one `WriteWarning`.
+    - `system`: a system of neurons or of populations.
+    - `path`: the file, which is replaced if it exists.
+    - `format`: the name of a format, or a `snpjax.io.Format` of your own. By default the suffix
+      selects it: `.pli` P-Lingua 4, `.json` snpjax native, `.yaml` sn-p-factory, `.in` cuSNP,
+      `.dot` and `.graphml` graphs. WebSnapse JSON is `format="websnapse"`.
+    - `lossy`: leave out what the format cannot hold; one `WriteWarning` lists all losses.
 
     **Raises:** `WriteError`, before the file is touched, with every item that the format cannot
-    hold; `ValueError` when the suffix is none that can be written.
+    hold; `ValueError` for a suffix that no writable format has.
     """
     _write(system, path, format, "system", lossy)
 
@@ -163,11 +165,14 @@ def write_net(
     **Arguments:**
 
     - `net`: a net; a `HighNet` is written as HSN, which names the files of its sub-nets.
-    - `format`: by default the suffix says it; a name, or a `snpjax.io.Format` of your own.
-    - `lossy`: leave out what the format cannot hold; each loss is named in one `WriteWarning`.
+    - `path`: the file, which is replaced if it exists.
+    - `format`: the name of a format, or a `snpjax.io.Format` of your own; by default the suffix
+      selects it.
+    - `lossy`: leave out what the format cannot hold; one `WriteWarning` lists all losses.
 
     **Raises:** `WriteError`, before the file is touched, with every item that the format cannot
-    hold; `ValueError` when the suffix is none that can be written, or the net too large for tables.
+    hold; `ValueError` for a suffix that no writable format has, or a net that is too large for
+    tables.
     """
     _write(net, path, format, "net", lossy)
 
@@ -175,7 +180,17 @@ def write_net(
 def model_text(
     model: AnySystem | SleptsovNet | HighNet, format: str | Format
 ) -> tuple[str, Losses]:
-    """The text of a file, and what it cannot hold."""
+    """Format a model as the text of a file.
+
+    **Arguments:**
+
+    - `model`: a system or a net.
+    - `format`: the name of a format, or a `snpjax.io.Format` of your own.
+
+    **Returns:** the text, and what the format cannot hold.
+
+    **Raises:** `ValueError` for a format that cannot be written, or cannot hold this kind of model.
+    """
     is_net = isinstance(model, SleptsovNet | HighNet)
     known = format_named(format, "net" if is_net else "system")
     if known.writer is None:

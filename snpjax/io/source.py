@@ -44,10 +44,17 @@ class Source:
 
 
 def load(path: str | os.PathLike[str], *, may_be_empty: bool = False) -> Source:
-    """The text of the file at `path`.
+    """Read the text of a file.
 
-    **Raises:** `ReadError` if there is no such file, it is not a plain file, is empty (unless it
-    `may_be_empty`), larger than `MAX_FILE_BYTES` (it is not read then) or not UTF-8.
+    **Arguments:**
+
+    - `path`: the file.
+    - `may_be_empty`: accept a file without text.
+
+    **Returns:** the text, with `\\n` at the end of each line.
+
+    **Raises:** `ReadError` for a file that does not exist, is not a regular file, is empty (unless
+    `may_be_empty`), is larger than `MAX_FILE_BYTES` (it is not read then) or is not UTF-8.
     """
     name = os.fspath(path)
     try:
@@ -64,9 +71,17 @@ def load(path: str | os.PathLike[str], *, may_be_empty: bool = False) -> Source:
 
 
 def decoded(name: str, data: bytes, *, may_be_empty: bool = False) -> Source:
-    """The text in the bytes of a file.
+    """Decode the bytes of a file.
 
-    **Raises:** `ReadError` if there is none (unless it `may_be_empty`), or it is not UTF-8.
+    **Arguments:**
+
+    - `name`: the name of the file, for error messages.
+    - `data`: its bytes, in UTF-8.
+    - `may_be_empty`: accept a file without text.
+
+    **Returns:** the text, with `\\n` at the end of each line.
+
+    **Raises:** `ReadError` for a file that is empty (unless `may_be_empty`) or not UTF-8.
     """
     try:
         text = data.decode("utf-8-sig")

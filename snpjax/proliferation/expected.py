@@ -140,7 +140,9 @@ def expected(model: ProliferationModel, *, dtype: type = np.float64) -> Expected
 
     **Arguments:**
 
-    - `dtype`: `float32` for some 1e-6 of the largest mean (its program is for a GPU).
+    - `model`: a proliferation model.
+    - `dtype`: `float64`, or `float32` for an error of about 1e-6 of the largest mean (its program
+      is for a GPU).
 
     **Returns:** host arrays, for any number of cells at the same cost. To differentiate, batch or
     compile, `lower` a model and use `expected_counts`, `family_means`, ....

@@ -131,6 +131,7 @@ def simulate(
 
     **Arguments:**
 
+    - `model`: a proliferation model.
     - `key`: a typed PRNG key; it is consumed.
     - `runs`: the number of independent runs, the first axis of the result; `None` is run 0 alone.
     - `by_type`: keep the histogram of each type.

@@ -86,11 +86,17 @@ def _tell_number(report: Report, offset: int, word: str, where: str) -> None:
 
 
 def read_histogram(path: str | os.PathLike[str]) -> Histogram:
-    """Read a histogram: a row for each channel, `fluorescence count`, without a header.
+    """Read a histogram: a row `fluorescence count` for each channel, without a header.
 
     Blank lines and lines that begin with `#` are skipped, and rows may be in any order. Counts are
-    integers (`3.0` is one). Rows without cells may have any fluorescence: those of 0 or less belong
+    integers (`3.0` is one). Rows without cells may have any fluorescence; those of 0 or less belong
     to the axis only.
+
+    **Arguments:**
+
+    - `path`: the file.
+
+    **Returns:** the histogram.
 
     **Raises:** `ReadError` with every error, each `path:line:column: problem (fix)`.
     """
@@ -140,7 +146,13 @@ def _read_row(
 
 
 def write_histogram(histogram: Histogram, path: str | os.PathLike[str]) -> None:
-    """Write all channels of a histogram, the empty ones too."""
+    """Write all channels of a histogram, including the empty ones.
+
+    **Arguments:**
+
+    - `histogram`: the histogram.
+    - `path`: the file, which is replaced if it exists.
+    """
     pairs = zip(histogram.fluorescence.tolist(), histogram.counts.tolist(), strict=True)
     text = "".join(f"{phi:.{_DIGITS}g}\t{cells}\n" for phi, cells in pairs)
     atomic_write(Path(path), text)

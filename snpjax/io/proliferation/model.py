@@ -103,11 +103,14 @@ def read_model(
 
     **Arguments:**
 
-    - `is_yaml`: whether the file is YAML; by default its suffix says it, `.yaml` or `.yml`.
-    - `gamma`: `mean` and `std` of all populations are shape and scale; a population with `"law":
-      "gamma"` has them so in any case.
+    - `path`: the file.
+    - `gamma`: `mean` and `std` of all populations are shape and scale, as they always are in a
+      population with `"law": "gamma"`.
+    - `is_yaml`: whether the file is YAML; by default whether its suffix is `.yaml` or `.yml`.
 
-    **Raises:** `ReadError` with every error at its place.
+    **Returns:** the contents of the file.
+
+    **Raises:** `ReadError` with every error, each `path:line:column: problem (fix)`.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".prc":
@@ -292,12 +295,25 @@ class _Reader:
 
 
 def write_model(model: ModelFile, path: str | os.PathLike[str]) -> None:
-    """Write a model as JSON, or as YAML by the suffix (JSON is YAML): all that was read."""
+    """Write a model as JSON, which is valid YAML, too, with all that was read.
+
+    **Arguments:**
+
+    - `model`: the model.
+    - `path`: the file, which is replaced if it exists.
+    """
     atomic_write(Path(path), model_json(model))
 
 
 def model_json(model: ModelFile) -> str:
-    """The text of a model file."""
+    """Format a model as JSON.
+
+    **Arguments:**
+
+    - `model`: the model.
+
+    **Returns:** the text of a model file.
+    """
     populations = []
     for cell_type in model.types:
         law = cell_type.law
