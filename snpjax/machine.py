@@ -455,11 +455,17 @@ class Model(Protocol[S, B]):
     """What `run` can run: it lowers to a machine, and reads a trajectory back.
 
     `lower` declares the options of `run` that it takes, as keyword-only arguments with defaults.
-    `run` itself passes two more: `numbered`, whether the choice tells alternatives by the model's
-    numbers, and `paths`, one of `paths_told_apart()`: at least that many will run at once.
     """
 
-    def lower(self, *, numbered: bool = False, paths: int = 1) -> Lowered[S, B]: ...
+    def lower(self, *, numbered: bool = False, paths: int = 1) -> Lowered[S, B]:
+        """Lower the model to arrays.
+
+        **Arguments:**
+
+        - `numbered`: whether the choice distinguishes alternatives by the model's numbers.
+        - `paths`: at least this many paths will run at once, one of `paths_told_apart()`.
+        """
+        ...
 
     def solution(self, trajectory: Trajectory) -> S:
         """What `run` returns for one path."""

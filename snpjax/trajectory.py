@@ -60,7 +60,12 @@ class Save:
         return self.every is not None, self.outputs, self.details
 
     def keeping(self, states: bool, outputs: bool, details: bool) -> "Save":
-        """The same of some of them only."""
+        """The same options restricted to some parts of the history.
+
+        **Arguments:**
+
+        - `states`, `outputs`, `details`: which parts may be kept.
+        """
         return replace(
             self,
             every=self.every if states else None,

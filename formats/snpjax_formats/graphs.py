@@ -37,7 +37,14 @@ class AbstractGraph(abc.ABC):
 
     @abc.abstractmethod
     def check(self, num_sources: int, num_targets: int) -> None:
-        """**Raises:** `ValueError` if the graph does not fit these sizes."""
+        """Check that the graph fits two populations.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: their sizes.
+
+        **Raises:** `ValueError` if it does not.
+        """
 
     @abc.abstractmethod
     def weight_range(self) -> tuple[int, int]:
@@ -45,30 +52,64 @@ class AbstractGraph(abc.ABC):
 
     @abc.abstractmethod
     def edges(self, num_sources: int, num_targets: int, targets: range | None = None) -> Edges:
-        """The list of all edges, or of those into some of the targets, which are counted from the
-        first of these. No other edges are listed for it."""
+        """List the edges.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the numbers of nodes.
+        - `targets`: list only the edges into these, whose numbers are then counted from the first
+          of them; by default all.
+        """
 
     @abc.abstractmethod
     def num_edges(self, num_sources: int, num_targets: int) -> int:
-        """The length of that list."""
+        """The number of all edges.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the numbers of nodes.
+        """
 
     @abc.abstractmethod
     def layout(self, num_sources: int, num_targets: int) -> AbstractLayout | None:
-        """The layout of the same structure; `None` if there is none, to choose one for the
-        edges."""
+        """The layout with the same structure.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the numbers of nodes.
+
+        **Returns:** the layout; `None` if the edges must be listed, and a layout chosen for them.
+        """
 
     @abc.abstractmethod
     def window(
         self, num_sources: int, num_targets: int, first: int, size: int
     ) -> AbstractLayout | None:
-        """That of the edges into `size` targets from number `first` on, some of which may not
-        exist; its shapes do not depend on `first`."""
+        """The layout of the edges into consecutive targets.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the numbers of nodes.
+        - `first`: the first of these targets; shapes do not depend on it.
+        - `size`: the number of these targets, some of which may not exist.
+
+        **Returns:** the layout; `None` if the edges must be listed.
+        """
 
     @abc.abstractmethod
     def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
-        """The sum over the edges into each target of `|weight| * x[source]`, for x >= 0: with
-        the largest possible x, a bound on what is delivered. Exact below 2^53, never too small;
-        `inf` is allowed."""
+        """The sum of `|weight| * x[source]` over the edges into each target.
+
+        With the largest possible `x` it bounds what is delivered. It is exact below 2^53, and never
+        too small.
+
+        **Arguments:**
+
+        - `x`: `(sources,)` values of 0 or more; `inf` is allowed.
+        - `num_targets`: the number of targets.
+
+        **Returns:** `(targets,)` sums.
+        """
 
 
 class AbstractWeighted(AbstractGraph):

@@ -92,13 +92,21 @@ class Interval(AbstractPattern):
         num_targets: int,
         turn: bool = True,
     ) -> "Interval":
-        """Build from `[start, stop)` of each row, or from several for each: `(runs, rows)`.
+        """Build from runs of consecutive entries, one or several for each row.
 
-        One run a source, where neither starts nor stops ever go back (or never forth), is stored by
-        target: a pull, which writes without conflicts, unless `turn` is false. Runs may be empty.
+        One run for each source, with starts and stops that are both ascending or both descending,
+        is stored by target: a pull, which writes without conflicts.
+
+        **Arguments:**
+
+        - `start`, `stop`: `(rows,)` or `(runs, rows)`: row r has the entries `[start, stop)`, which
+          may be empty.
+        - `by`: whether rows are `"source"`s or `"target"`s.
+        - `num_sources`, `num_targets`: the numbers of nodes.
+        - `turn`: whether runs by source may be stored by target.
 
         **Raises:** `ValueError` for runs that pass the end, end before they start, or overlap
-        another one of the row.
+        another run of the row.
         """
         start, stop = checked_runs(start, stop, by, num_sources, num_targets)
         if turn and by == "source" and len(start) == 1:

@@ -259,7 +259,16 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         return int(in_use.max())
 
     def configurations(self, which: Which = slice(None)) -> ConfigurationsT:
-        """Some configurations, by default all: of a large graph take some, or use `map`."""
+        """The configurations with some numbers.
+
+        **Arguments:**
+
+        - `which`: a slice or an array of numbers; by default all configurations, which may need
+          much memory: see `map`.
+
+        **Returns:** the configurations: of a spiking system `c["name"]` are the spikes of a neuron,
+        in the order of `which`.
+        """
         numbers = np.arange(self.num_configurations)[which]
         blocks = (self._seen(block) for block in self._padded(numbers))
         states, is_halting = _concatenated(blocks, len(numbers))
@@ -269,8 +278,17 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         return _seen(self.machine, self.packing, self.words.of(numbers))
 
     def transitions(self, which: Which = slice(None)) -> StepsT:
-        """The steps of some edges, by default of all: of a large graph take some, or use
-        `map_transitions`."""
+        """The steps of some edges.
+
+        **Arguments:**
+
+        - `which`: a slice or an array of numbers; by default all edges, which may need much memory:
+          see `map_transitions`.
+
+        **Returns:** the steps, in the order of `which`.
+
+        **Raises:** `ValueError` if the edges were not kept.
+        """
         edges = np.arange(self.num_choices)[which]
         return self.transitions_to(edges, self.edge_targets[edges])
 
@@ -280,7 +298,15 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     def transitions_to(
         self, edges: Int[np.ndarray, " some"], targets: Int[np.ndarray, " some"]
     ) -> StepsT:
-        """The steps of some edges whose targets are known, also if the edges were not kept."""
+        """The steps of some edges whose targets are known, even if the edges were not kept.
+
+        **Arguments:**
+
+        - `edges`: `(some,)` numbers of edges.
+        - `targets`: `(some,)` the configuration that each leads to.
+
+        **Returns:** the steps, in the order of `edges`.
+        """
         sources = self._source_of(edges)
         detail = self._of_choices(_made, sources, self.edges.choices(edges, sources))
         return self.schema.steps(sources, targets, detail)
@@ -360,11 +386,22 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         return self._all.pending
 
     def network(self: "Graph[NetworkT, StepsT]", configuration: int) -> _Network:
-        """The neurons and synapses of a configuration."""
+        """The neurons and synapses of a configuration, if the network can change.
+
+        **Arguments:**
+
+        - `configuration`: its number.
+        """
         return self.configurations(np.asarray([configuration])).network(0)
 
     def emitted(self, output: str | None = None) -> Int[np.ndarray, " edges"]:
-        """What an output neuron emits on each edge; it may be left out when there is one only.
+        """The spikes that an output neuron emits on each edge.
+
+        **Arguments:**
+
+        - `output`: the name of the output neuron; not needed if there is only one.
+
+        **Returns:** `(edges,)` spikes.
 
         **Raises:** `ValueError` for any other name.
         """
@@ -401,11 +438,25 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     # ---- paths ----
 
     def path_to(self, configuration: int) -> list[int]:
-        """The configurations of a shortest path from the initial one, both ends included."""
+        """A shortest path from the initial configuration.
+
+        **Arguments:**
+
+        - `configuration`: the number of the last configuration.
+
+        **Returns:** the numbers of its configurations, both ends included.
+        """
         return [*self._source_of(self.edges_to(configuration)).tolist(), configuration]
 
     def edges_to(self, configuration: int) -> Int[np.ndarray, " steps"]:
-        """The edges of the path of `path_to`."""
+        """The edges of the path that `path_to` returns.
+
+        **Arguments:**
+
+        - `configuration`: the number of the last configuration.
+
+        **Returns:** `(steps,)` numbers of edges.
+        """
         edges = []
         while configuration:
             edges.append(self.edges.found_by[configuration - 1])
@@ -413,18 +464,40 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         return np.asarray(edges[::-1], np.int64)
 
     def witness(self, configuration: int) -> GivenChoices:
-        """The choices that lead there in the fewest steps, for `snpjax.run(choice=...)`."""
+        """The choices that lead to a configuration in the fewest steps.
+
+        **Arguments:**
+
+        - `configuration`: the number of the last configuration.
+
+        **Returns:** choices for `snpjax.run(choice=...)`.
+        """
         return self.steps_to(configuration).choices
 
     def steps_to(self, configuration: int) -> StepsT:
-        """The steps of the path of `path_to`."""
+        """The steps of the path that `path_to` returns.
+
+        **Arguments:**
+
+        - `configuration`: the number of the last configuration.
+
+        **Returns:** the steps, as `transitions` returns them.
+        """
         edges, path = self.edges_to(configuration), self.path_to(configuration)
         return self.transitions_to(edges, np.asarray(path[1:], np.int64))
 
     def choices_along(
         self, edges: Int[np.ndarray, " steps"], is_made: Bool[np.ndarray, " steps"]
     ) -> GivenChoices:
-        """The choices of some edges, one after the other, and none where no step is made."""
+        """The choices of a sequence of edges.
+
+        **Arguments:**
+
+        - `edges`: `(steps,)` numbers of edges.
+        - `is_made`: `(steps,)` where a step is made; elsewhere nothing is chosen.
+
+        **Returns:** choices for `snpjax.run(choice=...)`.
+        """
         made = self.transitions(edges[is_made]).choices
         num_made, num_choosers = int(is_made.sum()), made.rules.shape[1]
         rules, subsets = (np.full((len(edges), num_choosers), x) for x in (NO_RULE, 0))

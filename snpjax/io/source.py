@@ -171,20 +171,50 @@ class Report:
     def error(
         self, offset: int, message: str, first: int | None = None, /, *, kind: str | None = None
     ) -> None:
+        """Report an error.
+
+        **Arguments:**
+
+        - `offset`: where it is in the text.
+        - `message`: what is wrong and, in parentheses, the fix.
+        - `first`: where the same thing was first mentioned, if it is a repetition.
+        - `kind`: findings of one kind at one place are reported once; by default that of its
+          message.
+
+        **Raises:** `Unreadable` after the last error that is reported.
+        """
         self._add("error", offset, message, first, kind)
 
     def warning(
         self, offset: int, message: str, first: int | None = None, /, *, kind: str | None = None
     ) -> None:
+        """Report a warning.
+
+        **Arguments:**
+
+        - `offset`, `message`, `first`, `kind`: as in `error`.
+        """
         self._add("warning", offset, message, first, kind)
 
     def fail(self, offset: int, message: str) -> NoReturn:
-        """An error after which reading on makes no sense. **Raises:** `Unreadable`."""
+        """Report an error after which the rest of the file cannot be read.
+
+        **Arguments:**
+
+        - `offset`, `message`: as in `error`.
+
+        **Raises:** `Unreadable`, always.
+        """
         self.error(offset, message)
         raise Unreadable
 
     def has(self, offset: int, kind: str) -> bool:
-        """Whether this is told already; counts as telling it again."""
+        """Whether a finding has already been reported, which counts as reporting it again.
+
+        **Arguments:**
+
+        - `offset`, `kind`: its place and kind.
+        """
         if (offset, kind) in self._found:
             self._times[offset, kind] += 1
         return (offset, kind) in self._found

@@ -84,9 +84,13 @@ class RateProjection:
     layout: LayoutLike = "auto"
 
     def edges(self, num_sources: int, num_targets: int) -> Edges:
-        """The list of all edges, canonical, its weights in float64.
+        """The canonical list of all edges, with weights in float64.
 
-        **Raises:** `ValueError` if graph or weights do not fit.
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the sizes of the two populations.
+
+        **Raises:** `ValueError` if the graph or the weights do not fit.
         """
         edges = _edges_of(self.graph, num_sources, num_targets)
         if isinstance(self.weights, Uniform):
@@ -100,7 +104,14 @@ class RateProjection:
         return Edges(edges.source, edges.target, value, edges.num_sources, edges.num_targets)
 
     def problems(self, num_sources: int, num_targets: int) -> list[str]:
-        """What does not fit together; a graph that is described is not listed for it."""
+        """Check that graph, weights and delays fit, without listing the edges of a described graph.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the sizes of the two populations.
+
+        **Returns:** the problems, each a sentence.
+        """
         try:
             if isinstance(self.graph, graphs.AbstractGraph):
                 self.graph.check(num_sources, num_targets)

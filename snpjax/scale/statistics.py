@@ -67,8 +67,17 @@ class AbstractStatistic(eqx.Module, Generic[V]):
         return None
 
     def update(self, carry: PyTree, state: PyTree, record: Record) -> PyTree:
-        """What is carried after a step, from its `Record` and the new state. Where `record.made` is
-        false the path made no step, and what it carries stays as it is."""
+        """Update what is carried from step to step.
+
+        **Arguments:**
+
+        - `carry`: what was carried before the step.
+        - `state`: the new state.
+        - `record`: the `Record` of the step. Where `record.made` is false the path made no step,
+          and its `carry` must not change.
+
+        **Returns:** what is carried after the step; by default `carry`.
+        """
         del state, record
         return carry
 

@@ -80,9 +80,18 @@ class ModelFile:
         phi_min: float | None = None,
         start: Start | None = None,
     ) -> ProliferationModel:
-        """The model, with other numbers where some are given.
+        """The model, with some values replaced.
 
-        **Raises:** `ValueError` if there is no duration anywhere; `InvalidModel`; `ReadError`.
+        **Arguments:**
+
+        - `initial`: the initial histogram; by default it is read from the file that the model
+          names.
+        - `duration`: hours.
+        - `phi_min`: the threshold of fluorescence.
+        - `start`: the start rule.
+
+        **Raises:** `ValueError` if neither the file nor the call has a duration; `InvalidModel`;
+        `ReadError`.
         """
         duration = self.duration if duration is None else duration
         if duration is None:

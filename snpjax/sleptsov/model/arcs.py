@@ -33,6 +33,15 @@ class CompressedArcs:
     def of(
         cls, nodes: np.ndarray, others: np.ndarray, weights: np.ndarray, num_nodes: int
     ) -> "CompressedArcs":
+        """Sort a list of arcs by the node at one end.
+
+        **Arguments:**
+
+        - `nodes`: `(arcs,)` the node at this end.
+        - `others`: `(arcs,)` the node at the other end.
+        - `weights`: `(arcs,)` multiplicities.
+        - `num_nodes`: the number of nodes at this end.
+        """
         order = np.argsort(nodes, kind="stable")
         starts = np.zeros(num_nodes + 1, np.int64)
         np.cumsum(np.bincount(nodes, minlength=num_nodes), out=starts[1:])

@@ -51,7 +51,13 @@ class Channels:
         return found
 
     def extended(self, label: str, synapses: Sequence[tuple[str, str]]) -> "Channels":
-        """The same channels, with more synapses added to a new or existing channel."""
+        """The same channels, with more synapses added to a new or existing channel.
+
+        **Arguments:**
+
+        - `label`: the channel.
+        - `synapses`: pairs of a source and a target.
+        """
         channels = dict(self.channels)
         return Channels({**channels, label: [*channels.get(label, ()), *synapses]})
 

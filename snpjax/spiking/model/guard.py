@@ -123,10 +123,18 @@ class Guard:
     def from_normal_form(
         finite: Iterable[int], tail: int, period: int, residues: Iterable[int]
     ) -> "Guard":
-        """The set with this periodic form; period and tail need not be the least ones.
+        """The set of counts with a periodic form.
 
-        **Raises:** `ValueError` unless each of `finite` is below `tail` and each of `residues` is
-        in [tail, tail + period).
+        **Arguments:**
+
+        - `finite`: the counts below `tail`.
+        - `tail`: from this count on the set is periodic.
+        - `period`: the period, 1 or more; `tail` and `period` need not be the smallest possible.
+        - `residues`: the counts in [`tail`, `tail + period`).
+
+        **Returns:** the guard.
+
+        **Raises:** `ValueError` for a count outside these ranges, or a period of 0.
         """
         tail, period = _as_count(tail), _as_count(period)
         finite = [_as_count(k) for k in finite]

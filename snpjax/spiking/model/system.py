@@ -354,8 +354,12 @@ class SpikingSystem(AbstractSystem):
     def settled(
         self, machine: "AnyMachine", state: "SpikingState", choice: "AbstractChoice"
     ) -> "Settled | None":
-        """The static machine of a network that can no longer change, see
-        `snpjax.machine.Settling`."""
+        """The static machine of a network that can no longer change, see `snpjax.machine.Settling`.
+
+        **Arguments:**
+
+        - `machine`, `state`, `choice`: those of the run.
+        """
         if not self.is_growing:
             return None
         from ..lower.settled import settled
@@ -375,7 +379,13 @@ class SpikingSystem(AbstractSystem):
         return self.names[name]
 
     def rule_text(self, neuron: int, rule: int) -> str:
-        """A rule of a neuron as people write it."""
+        """A rule of a neuron in the notation of papers.
+
+        **Arguments:**
+
+        - `neuron`: the position of the neuron.
+        - `rule`: the index of the rule; with `SynapseRules`, the number of an alternative.
+        """
         owner = self.neurons[neuron]
         if isinstance(self.variant, SynapseRules):
             return self.variant.text(owner.name, rule)
@@ -485,9 +495,16 @@ class SpikingSystem(AbstractSystem):
         numbered: bool = False,
         paths: int = 1,
     ) -> "Lowered[Solution, SolutionBatch]":
-        """This system as arrays, see `snpjax.lower`.
+        """Lower this system to arrays, see `snpjax.lower`.
 
-        A system that divides or buds takes a `capacity`, and no `layout`.
+        **Arguments:**
+
+        - `layout`: how synapses are stored; a system that divides or buds takes none.
+        - `count_dtype`: int32 or int64 spike counts; by default the narrowest that is safe.
+        - `faithful`: keep every forgetting rule as an alternative of its own.
+        - `capacity`: how far a system that divides or buds may grow before it is lowered again.
+        - `mesh`: devices over which the neurons are split.
+        - `numbered`, `paths`: see `snpjax.machine.Model`.
         """
         from ..lower.lower import check_options, lowered  # the model itself needs no device
 
@@ -508,7 +525,14 @@ class SpikingSystem(AbstractSystem):
         layout: "LayoutLike" = "auto",
         capacity: "Capacity | None" = None,
     ) -> "SearchedMachine":
-        """This system as arrays, ready for `snpjax.explore`."""
+        """Lower this system for `snpjax.explore`.
+
+        **Arguments:**
+
+        - `saturate`, `clock`: as in `snpjax.explore`.
+        - `at_least`: the narrowest type to count in, see `snpjax.machine.Encoding`.
+        - `layout`, `capacity`: as in `lower`.
+        """
         from ..lower.enumerable import searched  # the model itself needs no device
         from ..lower.lower import check_options
 

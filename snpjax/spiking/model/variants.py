@@ -172,7 +172,13 @@ class SynapseRules:
         )
 
     def text(self, source: str, number: int) -> str:
-        """An alternative of a neuron as people write it: its rules with their targets."""
+        """An alternative of a neuron in the notation of papers: its rules with their targets.
+
+        **Arguments:**
+
+        - `source`: the name of the neuron.
+        - `number`: the number of the alternative.
+        """
         rules = self.alternatives(source)[number].rules
         return ", ".join(
             f"{rule} ({'environment' if target is None else target})"

@@ -253,7 +253,13 @@ class SpikingMachine(AbstractSpikingMachine):
         rows: int,
         save: Save,
     ) -> Stride | None:
-        """In one kernel, on a GPU, where nothing is drawn and that kernel knows the program."""
+        """Make the steps in one kernel, on a GPU, if nothing is drawn and the kernel supports the
+        program.
+
+        **Arguments:**
+
+        - `state`, `choice`, `most`, `start`, `rows`, `save`: see `snpjax.machine.Striding`.
+        """
         if jax.default_backend() != "gpu" or not isinstance(choice, FirstChoice):
             return None
         from .gpu_loop import is_supported, num_cores, steps_on_gpu  # Pallas takes long to import

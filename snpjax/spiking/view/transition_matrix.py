@@ -107,7 +107,14 @@ class TransitionMatrix:
         configuration: Int[np.ndarray, " neurons"],
         spiking_vector: Int[np.ndarray, " rules"],
     ) -> Int[np.ndarray, " neurons"]:
-        """C + S M, without input; every neuron must be open before the step.
+        """The next configuration C + S M, without input; every neuron must be open before the step.
+
+        **Arguments:**
+
+        - `configuration`: `(neurons,)` spikes C.
+        - `spiking_vector`: `(rules,)` how often each rule is used, S.
+
+        **Returns:** `(neurons,)` spikes.
 
         **Raises:** `ValueError` if a rule of `spiking_vector` has a delay: the equation does not
         hold for it.
