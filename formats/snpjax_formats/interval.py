@@ -64,8 +64,10 @@ class Interval(AbstractPattern):
         max_input: int | None = None,
         by: Side | None = None,
     ) -> "Interval":
-        """As in `AbstractLayout`, with the longest runs there are; by default by target, unless
-        a source has fewer of them.
+        """Build from a coordinate list, with the longest possible runs.
+
+        `by` selects whether rows are sources or targets; by default targets, unless sources have
+        fewer runs.
 
         **Raises:** `ValueError` for weights and for parallel edges.
         """
@@ -124,6 +126,7 @@ class Interval(AbstractPattern):
 
     @classmethod
     def bytes_needed(cls, edges: Edges, *, by: Side | None = None) -> int:
+        """The `nbytes` of `from_edges` with this `by`; `edges` has no parallel edges."""
         edges = edges.canonical()
         _, by_row = _rows(edges, by)
         return 8 * _num_runs(runs_of(by_row)[0]) * by_row.num_targets

@@ -57,7 +57,6 @@ def intervals(graph: "Graph", up_to: int, output: str | None = None) -> Generate
 
     **Arguments:**
 
-    - `graph`: a graph with its edges.
     - `up_to`: the largest number to find.
     - `output`: the name of an output neuron; not needed if there is only one.
 
@@ -102,7 +101,6 @@ def halting_trains(
 
     **Arguments:**
 
-    - `graph`: a graph with its edges.
     - `up_to`: the largest number of steps.
     - `output`: the name of an output neuron; not needed if there is only one.
 

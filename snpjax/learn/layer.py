@@ -49,14 +49,16 @@ class SpikingLayer(eqx.Module):
     ):
         """**Arguments:**
 
-        - `key`: for the first weights; it is consumed.
-        - `steps`: of each run, and the most that a train may have.
+        - `in_size`, `out_size`: the numbers of inputs and of neurons.
+        - `key`: for the initial weights; it is consumed.
+        - `steps`: the length of each run, and the largest length of a train.
         - `guard`: when a neuron fires. A number n stands for `a{n,}/a^n -> a`, and a regular
-          expression for a rule that consumes the least count it accepts and sends one spike; other
-          rules are given as such, and `()` is a layer that only counts.
-        - the others: see `SpikingNetwork`.
+          expression for a rule that consumes the least count it accepts and sends one spike. Pass
+          other rules as they are, and `()` for a layer that only counts.
+        - `weight_range`, `scale`, `surrogate`, `layout`: see `SpikingNetwork`.
 
-        **Raises:** `ValueError` for sizes below 1 and guards that are none.
+        **Raises:** `ValueError` for sizes below 1, or a guard that does not parse or accepts no
+        count.
         """
         self.rules = _rules(guard)
         network = SpikingNetwork(

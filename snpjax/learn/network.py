@@ -82,14 +82,16 @@ class SpikingNetwork(eqx.Module):
     ):
         """**Arguments:**
 
-        - `sizes`: neurons of each population; the first is the input, the last the output.
-        - `rules`: of each population: one rule or several, or none.
-        - `key`: for the first weights; it is consumed.
-        - `steps`: of each run.
+        - `sizes`: the number of neurons of each population; the first is the input, the last the
+          output.
+        - `rules`: the rules of each population: one, several or none.
+        - `key`: for the initial weights; it is consumed.
+        - `steps`: the length of each run.
         - `projections`: pairs of populations, from and to, or triples with a graph, as that of a
           `snpjax.Projection`; by default each to the next one. Without a graph, all to all.
-        - `scale`: the first weights are normal with this standard deviation; by default they are
-          uniform in `weight_range`.
+        - `weight_range`: the smallest and the largest weight.
+        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
+          by default from a uniform distribution over `weight_range`.
         - `surrogate`, `layout`: see `relax`.
 
         **Raises:** `ValueError` for populations or projections that do not fit together.

@@ -96,7 +96,10 @@ class Guard:
 
     @staticmethod
     def interval(low: int, high: int | None = None) -> "Guard":
-        """The counts from `low` to `high`, both included; `None` means without end."""
+        """The counts from `low` to `high`, both included; `None` means no upper bound.
+
+        **Raises:** `ValueError` if `low` exceeds `high`.
+        """
         low = _as_count(low)
         if high is None:
             return _normal(0, low, 1, 1)
@@ -300,8 +303,10 @@ class Guard:
         return _star(self, _Budget())
 
     def repeat(self, low: int, high: int | None = None) -> "Guard":
-        """All sums of `low` to `high` counts of this set (`None`: without end), as braces
-        `{low,high}` do.
+        """All sums of `low` to `high` counts of this set (`None`: no upper bound), like the braces
+        `{low,high}`.
+
+        **Raises:** `ValueError` if `low` exceeds `high`.
         """
         low = _as_count(low)
         if high is not None and low > (high := _as_count(high)):
