@@ -126,25 +126,32 @@ class Traffic(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph(Generic[ConfigurationsT, StepsT]):
-    """Configurations, numbered breadth-first from 0, the initial one, and the choices between them.
+    """The configuration graph that `snpjax.explore` returns: the reachable configurations of a
+    model, and the choices that lead from one to another.
 
-    The successors of a configuration stand in the order of its choices, so that numbers depend on
-    the system only. The first `num_expanded` configurations have all their choices here; the
-    others, if any, were not followed, and those of them that do not halt are open (`is_open`).
+    Configurations are numbered breadth-first; 0 is the initial one. The successors of a
+    configuration are numbered in the order of its choices, so that numbers depend only on the
+    system. The first `num_expanded` configurations have all their choices in the graph. If a limit
+    ended the exploration, the others were not expanded; those that do not halt are *open*
+    (`is_open`).
 
-    Properties of the graph, or of each configuration or choice in order, are attributes:
-    `num_configurations`, `is_complete`, `depths`, `is_halting`. What selects, lists or computes
-    something is a method: `halting()`, `deadlocks()`, `path_to(9)`, `bounds()`, `intervals(20)`.
+    Attributes describe the graph (`num_configurations`, `is_complete`), or each configuration or
+    choice in order (`depths`, `is_halting`). Methods select, list or compute: `halting()`,
+    `deadlocks()`, `path_to(9)`, `bounds()`, `intervals(20)`.
 
     - `system`: the model that was explored, with its environment if it had any input.
-    - `words`: the configurations on the device or devices, in main memory or in a file, as
-      `packing` stores them; see `configurations`.
-    - `depth_starts`: number of the first configuration at each depth, and the end.
+    - `machine`: the model as arrays.
+    - `packing`: how configurations are stored.
+    - `words`: the configurations on the device or devices, in main memory or in a file; read them
+      with `configurations`.
+    - `depth_starts`: the number of the first configuration at each depth, and the end.
     - `edges`: the choices; see `first_edge`, `targets` and `found_by`.
     - `stop`: why the exploration ended.
-    - `saturate`, `clock`: as `explore` was given them; `lowering`: its `layout` or `capacity`.
-    - `traffic`: between devices, while it was explored.
-    - `missed`: the probability that a configuration is missing, at most; see `explore(exact=)`.
+    - `saturate`, `clock`, `lowering`: arguments of `explore`, the last one its `layout` or
+      `capacity`.
+    - `traffic`: what devices exchanged during the exploration.
+    - `missed`: an upper bound of the probability that a configuration is missing; see
+      `explore(exact=)`.
     """
 
     system: Any

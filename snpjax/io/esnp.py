@@ -137,9 +137,7 @@ class _Line:
         if found in _COMMENTS_AND_BRACES and not terminals:
             return Mistake(offset, only_plingua(_COMMENTS_AND_BRACES[found]))
         hint = hint_for(found, frozenset(terminals), self.text[offset : min(self.end, offset + 80)])
-        return Mistake(
-            offset, f"expected {wanted}, not {quoted_word(found)}{hint or ' (correct this)'}"
-        )
+        return Mistake(offset, f"expected {wanted}, not {quoted_word(found)}{hint}")
 
     def finish(self) -> None:
         """Nothing but semicolons is left."""

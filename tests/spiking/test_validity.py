@@ -145,7 +145,6 @@ def test_all_problems_are_reported_at_once():
         [
             *["duplicate_neuron", "bad_number", "bad_number"],  # x twice, -1 and 1.5 spikes
             *["bad_guard", "bad_number", "bad_number", "bad_number"],  # rules 1 and 2
-            "label_rules",  # the two x have different rules
             *["unknown_neuron", "self_synapse", "bad_number"],  # z, (x, x), its weight 0
             *[
                 "unknown_neuron",
@@ -391,3 +390,10 @@ def test_bad_rule_text_is_located(text, position, word):
     with pytest.raises(snp.RuleError, match=f"at character {position + 1}") as error:
         snp.Rule.parse(text)
     assert error.value.position == position and word in str(error.value)
+
+
+def test_a_neuron_that_is_declared_twice_is_one_problem():
+    """Its name is also the label of the other one, which has other rules."""
+    with pytest.raises(snp.InvalidSystem) as caught:
+        snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y"), snp.Neuron("x", 2)])
+    assert [problem.code for problem in caught.value.problems] == ["duplicate_neuron"]

@@ -20,7 +20,7 @@ _HINTS = {
     "->": "write implies",
     "=>": "write implies, or >= for at least",
     "/": "only integers, sums and multiples can be compared",
-    ".": "numbers of spikes are integers",
+    ".": 'numbers of spikes are integers, and a name with a point is quoted: "a.b"',
     "{": 'quote the names of neurons that are no plain words: "in{7}"',
     "[": 'quote the names of neurons that are no plain words: "in[7]"',
     '"': "the quote is not closed",
@@ -87,7 +87,11 @@ def _hint(before: str, found: str, kind: str, expected: frozenset[str]) -> str:
         return " (join two comparisons with `and`)"
     if "$END" in expected and kind in _IN_ORDER:
         return " (put one of the two in parentheses)"
-    return meant(word) or meant(found)
+    hint = meant(word) or meant(found)
+    is_plain = word.isidentifier() and word not in KEYWORDS
+    if is_plain and (kind == "NUMBER" or (kind == "NAME" and not hint)):
+        return f' (a name that is not a plain word is written in quotes: "{word} {found}")'
+    return hint
 
 
 def meant(word: str) -> str:

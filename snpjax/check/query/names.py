@@ -52,7 +52,16 @@ def check_names(query: Query, schema: Schema[Any, Any]) -> None:
             continue
         problem = _problem(schema, variable.observed.value, variable.neuron, variable.rule)
         if problem is not None:
+            whole = _unquoted(schema, query.text, variable.at)
+            if whole is not None:
+                problem = f'a name that is not a plain word is written in quotes: "{whole}"'
             raise QueryError(query.text, variable.at, problem)
+
+
+def _unquoted(schema: Schema[Any, Any], text: str, at: int) -> str | None:
+    """The name in a query that would have to be quoted: the longest that begins there."""
+    found = (x for x in names_of(schema) if not x.isidentifier() and text.startswith(x, at))
+    return max(found, key=len, default=None)
 
 
 def _problem(schema: Schema[Any, Any], function: str, name: str, number: int) -> str | None:

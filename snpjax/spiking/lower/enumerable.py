@@ -22,7 +22,7 @@ from ..model.lookup import number_of_label, position_of, rules_of
 from ..model.population import AnySystem
 from ..model.system import SpikingSystem, is_growing
 from ..model.variants import SynapseRules
-from ..step.dynamic_synapses import AbstractNetwork
+from ..step.network import AbstractNetwork
 from ..step.program import SpikingProgram
 from ..step.shapes import Counts, Matches
 from ..step.step import Selection, SpikingState, applicable, halted, initial_state, step

@@ -42,7 +42,7 @@ class Channels:
         object.__setattr__(self, "channels", listed)
 
     @cached_property
-    def of(self) -> dict[tuple[str, str], tuple[str, ...]]:
+    def channels_of_synapse(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """The channels that each synapse belongs to."""
         found: dict[tuple[str, str], tuple[str, ...]] = {}
         for label, synapses in self.channels:

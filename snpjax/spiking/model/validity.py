@@ -335,7 +335,7 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
     rules_of_label: dict[str, tuple[int, tuple[AnyRule | str, ...]]] = {}
     for index, neuron in enumerate(system.neurons):
         first, rules = rules_of_label.setdefault(neuron.label, (index, neuron.rules))
-        if rules != neuron.rules:
+        if rules != neuron.rules and neuron.name != system.neurons[first].name:
             message = (
                 f"neurons {system.neurons[first].name!r} and {neuron.name!r} share the label "
                 f"{neuron.label!r} but not their rules (rules belong to the label)"

@@ -196,7 +196,7 @@ def added_synapses(variant: Variant | None) -> list[tuple[str, str]]:
     """The synapses that a variant names, and that its system does not have to list again."""
     if isinstance(variant, SynapseRules):
         return [(source, target) for (source, target), _ in variant.rules if target is not None]
-    return list(variant.of) if isinstance(variant, Channels) else []
+    return list(variant.channels_of_synapse) if isinstance(variant, Channels) else []
 
 
 def _parsed(rule: AnyRule | str) -> AnyRule | str:

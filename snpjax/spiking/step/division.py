@@ -13,7 +13,7 @@ from snpjax_formats.ell import expanded
 from ..._tiered import estimated_sum
 from ...choice import NO_RULE, AbstractChoice, Steps
 from ...results import RESULTS, select_result
-from .dynamic_synapses import AbstractNetwork, Change
+from .network import AbstractNetwork, Change
 from .shapes import Counts, Matches, PerSlot, Slots
 
 

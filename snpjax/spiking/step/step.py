@@ -32,7 +32,7 @@ from ...choice import (
 from ...machine import AbstractMachine, Record, Stride
 from ...results import RESULTS, select_result
 from ...trajectory import Save
-from .dynamic_synapses import Change
+from .network import Change
 from .program import SpikingProgram
 from .requests import Moved
 from .shapes import Counts, Flags, Matches, PerSlot, Table
