@@ -109,7 +109,7 @@ class _Reader:
             at = words[0][0] if words else len(self.report.source.text.rstrip())
             self._fail(at, f'there is no header (begin with "{_HEADER}")')
         if len(words) != 4 or words[1][1] != "cnf":
-            self._fail(words[0][0], f'this is no header of clauses (write "{_HEADER}")')
+            self._fail(words[0][0], f'this is not a header of clauses (write "{_HEADER}")')
         (variables_at, variables), (clauses_at, clauses) = words[2:]
         self.num_variables = self._announced(variables_at, variables, "variables")
         return self._announced(clauses_at, clauses, "clauses"), clauses_at
@@ -127,7 +127,7 @@ class _Reader:
             self._fail(offset, "there is a second header (remove it)")
         if not _LITERAL.fullmatch(word):
             fix = "write v or -v for a variable v, and 0 after a clause"
-            self._error(offset, f"{_shown(word)} is no literal ({fix})")
+            self._error(offset, f"{_shown(word)} is not a literal ({fix})")
             return None
         if len(word) > _MAX_DIGITS or abs(int(word)) > self.num_variables:
             self._error(

@@ -48,7 +48,7 @@ class RESULTS(eqx.Enumeration):
         "them with `save=`."
     )
     queries_conflict = (
-        "The neuron is asked different queries in one step, of which none has precedence. Let all "
+        "The neuron receives different queries in one step, none of which has precedence. Let all "
         "that ask it at once ask for the same number of spikes."
     )
     value_overflow = (

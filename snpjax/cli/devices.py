@@ -70,7 +70,7 @@ class DeviceOptions:
             return None if given is None or self.distributed else _all()
         if not given.isdecimal() or int(given) < 1:
             raise typer.BadParameter(
-                f"{given!r} is no number of devices (write 1 or more, or all)",
+                f"{given!r} is not a number of devices (write 1 or more, or all)",
                 param_hint="--devices",
             )
         return int(given)

@@ -226,7 +226,7 @@ def _completeness(graph: "Graph") -> str:
     options = {
         Stop.MAX_CONFIGURATIONS: "; --max-configurations allows more",
         Stop.MAX_DEPTH: "; --max-depth allows more",
-        Stop.OUT_OF_MEMORY: "; --memory, --host-memory and --spill-folder say where to keep more",
+        Stop.OUT_OF_MEMORY: "; use --memory, --host-memory and --spill-folder to keep more",
     }
     left = plural(int(graph.is_open.sum()), "configuration")
     return (

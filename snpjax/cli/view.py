@@ -75,7 +75,7 @@ def view(
     if export is not None:
         _export(file, export, reads, 100 if steps is None else steps, seed or 0, level)
         return
-    why = "it says how --export runs (choose in the page, or give --export)"
+    why = "it applies to --export only (choose in the page, or add --export)"
     refuse_given({"--steps": steps, "--seed": seed}, why)
 
     from ..io.source import load

@@ -70,7 +70,7 @@ class Stop(enum.Enum):
         "more neurons or synapses are created than there is room for; explore with a larger "
         "capacity=Capacity(neurons=..., synapses=...)"
     )
-    CONFLICT = "a neuron is asked different queries in one step, of which none has precedence"
+    CONFLICT = "a neuron receives different queries in one step, none of which has precedence"
     TOO_MANY_CHOICES = "a configuration has more than 2^30 choices"
     OUT_OF_MEMORY = "there is no memory for more"
 
@@ -416,7 +416,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         name = names[0] if output is None and len(names) == 1 else output
         if name is None or name not in names or emitted is None:
             known = ", ".join(names) or "none"
-            raise ValueError(f"{output!r} is no output neuron. Name one of: {known}.")
+            raise ValueError(f"{output!r} is not an output neuron. Name one of: {known}.")
         return self.map_transitions(lambda steps: emitted(steps, name))
 
     @cached_property

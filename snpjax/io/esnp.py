@@ -233,7 +233,7 @@ class _Line:
         if match is None:
             raise Mistake(
                 offset + 1,
-                f"{quoted[:40]} is no count: {_DIALECT}, where a quoted text is a count "
+                f"{quoted[:40]} is not a count: {_DIALECT}, where a quoted text is a count "
                 f'(write "a*3" for exactly 3, or {_FIX} and regular expressions)',
             )
         if len(match[1] or "") > _MAX_DIGITS:

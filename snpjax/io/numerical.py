@@ -122,7 +122,9 @@ class _Reader:
         label = own.text("label", "the label of a node")
         kind = own.text("type", "the type of a node")
         if number in self.kinds:
-            self.findings.error(node.at("id"), f"the id {number!r} stands twice (give another one)")
+            self.findings.error(
+                node.at("id"), f"the id {number!r} appears twice (give another one)"
+            )
             return None
         if kind is not None and kind not in ("reg", "in", "out"):
             self.findings.wrong(kind, own.at("type"), "the type", 'write "reg", "in" or "out"')
@@ -254,7 +256,7 @@ class _Reader:
             if source not in self.kinds or target not in self.kinds:
                 continue
             if (source, target) in seen:
-                message = "this edge stands twice (remove one)"
+                message = "this edge appears twice (remove one)"
                 self.findings.error(place, message, seen[source, target])
                 continue
             seen[source, target] = place

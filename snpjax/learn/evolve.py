@@ -87,7 +87,7 @@ def evolve(
             f"{space.inputs} inputs."
         )
     if not np.issubdtype(trains.dtype, np.integer) or trains.min(initial=0) < 0:
-        raise ValueError("`input` has entries that are no numbers of spikes.")
+        raise ValueError("`input` has entries that are not numbers of spikes.")
     if population < 8 or generations < 0 or steps < 1:
         raise ValueError("Give 8 systems or more, 1 step or more, and no generations below 0.")
     mesh, device = placement("evolve", mesh, (PATHS,))

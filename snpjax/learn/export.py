@@ -76,7 +76,7 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
     """
     if model.is_smooth:
         raise ValueError(
-            "A model with `Smooth` is no exact system. Replace its `surrogate` by another one."
+            "A model with `Smooth` is not an exact system. Replace its `surrogate` by another one."
         )
     tables = (model.low, model.high, model.consume, model.produce, model.initial, model.synapses)
     for leaf in jax.tree.leaves(eqx.filter(tables, eqx.is_inexact_array)):

@@ -53,7 +53,7 @@ def replay(
         raise ValueError("A network that changes is not replayed. Use `snpjax.run`.")
     whole = np.round(given).astype(np.int64)
     if (whole != given).any() or np.abs(whole).max(initial=0) >= 2**30:
-        raise ValueError("`spikes` has a count that is no whole number below 2^30.")
+        raise ValueError("`spikes` has a count that is not a whole number below 2^30.")
     device = next(iter(spikes.devices())) if isinstance(spikes, jax.Array) else None
     with jax.default_device(device):
         solution = run(

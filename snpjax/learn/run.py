@@ -198,8 +198,8 @@ def _trains(
 def _check_smooth(model: RelaxedSystem, choice: AbstractChoice) -> None:
     if model.program.delay is not None:
         raise ValueError(
-            "A system with delays is no smooth function: a neuron is closed or not. Take another "
-            "surrogate."
+            "A system with delays is not a smooth function: a neuron is closed or not. Choose "
+            "another surrogate."
         )
     if not isinstance(choice, FirstChoice):
         raise ValueError("`Smooth` has no random choices. Leave `choice` out.")

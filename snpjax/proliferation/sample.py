@@ -152,7 +152,7 @@ def simulate(
     if num_runs < 1:
         raise ValueError(f"`runs` is {runs}. Give 1 or more runs, or None for a single one.")
     if not jnp.issubdtype(getattr(key, "dtype", np.float32), jax.dtypes.prng_key):
-        raise TypeError("`key` is no typed key. Give one such as jax.random.key(0).")
+        raise TypeError("`key` is not a typed key. Give one such as jax.random.key(0).")
     given = {"model": contents(model), "key": key, "runs": runs}
     with spread("simulate", mesh, **given) as crew:
         saved = checkpoints_of(checkpoint, "simulate", **given, by_type=by_type, budget=budget)

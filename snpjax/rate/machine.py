@@ -113,8 +113,8 @@ class RateMachine(AbstractMachine):
         """
         if any(isinstance(p.equation, Update) for p in self.populations.values()) or self.rows:
             raise ValueError(
-                "A network with an `Update` or with delays is no differential equation. Run it by "
-                "steps, with `snpjax.run` or `snpjax.rate.simulate`."
+                "A network with an `Update` or with delays is not a differential equation. Run it "
+                "with `snpjax.run` or `snpjax.rate.simulate`."
             )
         start = self.init()
         step = start.step if step is None else step

@@ -218,7 +218,7 @@ def _of_projection(p: RateProjection, sizes: Mapping[str, int], dt: float) -> li
     if not np.all(np.isfinite(delay) & (delay >= 0)):
         problems.append("`delay` is negative or not finite. Give milliseconds from 0 on.")
     elif dt > 0 and np.any(np.abs(delay / dt - np.rint(delay / dt)) > 1e-6):
-        problems.append(f"`delay` is no multiple of dt = {dt}. Round it.")
+        problems.append(f"`delay` is not a multiple of dt = {dt}. Round it.")
     is_open = p.layout == "auto" or isinstance(p.layout, AbstractChooser)
     if not is_open and not (isinstance(p.layout, type) and issubclass(p.layout, AbstractLayout)):
         problems.append(f'`layout` is {p.layout!r}. Give a class of snpjax_formats, or "auto".')

@@ -141,7 +141,7 @@ class RateNetwork:
         if inputs is not None:
             raise ValueError("A rate network has no `inputs`. Build populations with `drive=`.")
         if not isinstance(initial, RateState):
-            raise ValueError("`initial` is no state of the network. Give `solution.state`.")
+            raise ValueError("`initial` is not a state of the network. Give `solution.state`.")
         return machine, initial
 
     def solution(self, trajectory: Trajectory) -> RateSolution:

@@ -220,7 +220,7 @@ class Checkpoints:
         if jax.process_index() == 0:
             reason = "another process could not write its part" if error is None else f"{error}"
             _warn(
-                f"A checkpoint could not be written: {reason}. The call goes on, and tries again."
+                f"A checkpoint could not be written: {reason}. The call continues, and tries again."
             )
 
 

@@ -94,7 +94,7 @@ def _check(
     problems = [] if seconds else ["the table is empty (give {(layout, direction): seconds})"]
     for pair, value in seconds.items():
         if value is not None and not (np.isfinite(value) and value > 0):
-            problems.append(f"{pair}: {value!r} is no time (give seconds above 0, or None)")
+            problems.append(f"{pair}: {value!r} is not a time (give seconds above 0, or None)")
     known = {*seconds, *(layout for layout, _ in seconds)}
     if chosen is not None and chosen not in known:
         problems.append(f"{chosen!r} was chosen, but is not in the table")

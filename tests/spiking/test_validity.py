@@ -337,12 +337,12 @@ def test_arguments_of_the_wrong_type():
         snp.Neuron(7)
     with pytest.raises(ValueError, match="level"):
         system("loose")
-    with pytest.raises(TypeError, match="'x' is no neuron"):
+    with pytest.raises(TypeError, match="'x' is not a neuron"):
         snp.SpikingSystem(["x"])
-    with pytest.raises(TypeError, match="5 is no rule"):
+    with pytest.raises(TypeError, match="5 is not a rule"):
         snp.Neuron("x", 1, [5])
     for synapse in [("x",), ("x", "y", 1, 2), "xy", 7]:
-        with pytest.raises(TypeError, match="no synapse"):
+        with pytest.raises(TypeError, match="not a synapse"):
             system("extended", synapses=[synapse])
     with pytest.raises(snp.InvalidSystem, match="delay is 'too large'"):
         with_rules(snp.Rule("a", 1, 1, 2**31))("extended")

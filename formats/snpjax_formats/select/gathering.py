@@ -214,7 +214,7 @@ def read_timings(path: Path, *, sets: Collection[int] = (LAYOUT_SET,)) -> Iterat
             except (KeyError, TypeError, ValueError, RecursionError) as error:
                 problem = f"{type(error).__name__}: {error}"[:200]
             if problem is not None:
-                message = f"{path}:{number}: this is no record of timings ({problem})"
+                message = f"{path}:{number}: this is not a record of timings ({problem})"
                 raise ValueError(f"{message}. Remove the line.")
 
 
@@ -257,7 +257,7 @@ def _read(record: dict[str, Any]) -> TimingRecord:
     for name, timing in record["times"].items():
         samples, is_hopeless = timing["samples"], timing["hopeless"]
         if not samples or not all(type(x) is float and 0 < x < math.inf for x in samples):
-            raise ValueError(f"the samples of {name!r} are no positive times")
+            raise ValueError(f"the samples of {name!r} are not positive times")
         if name in BY_NAME:
             times[name] = Timing(tuple(samples), is_hopeless=is_hopeless is True)
     if type(record["device"]) is not str or type(record["layouts"]) is not int:

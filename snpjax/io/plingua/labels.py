@@ -48,7 +48,7 @@ class LabelsOf:
             return ""
         lines = "".join(f"\n   {label} = {json.dumps(name)}" for label, name in renamed)
         lines = lines.replace("*/", "*\\/")
-        return f"/* names that are no labels of P-Lingua:{lines} */\n"
+        return f"/* names that are not labels of P-Lingua:{lines} */\n"
 
 
 def _plain(name: str) -> str:

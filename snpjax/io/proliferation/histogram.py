@@ -141,7 +141,7 @@ def _read_row(
     else:
         line = channels[phi][1]
         fix = "add the counts, and keep one row"
-        again = f"fluorescence {fluorescence} stands twice, first in line {line}"
+        again = f"fluorescence {fluorescence} appears twice, first in line {line}"
         report.error(first, f"{where}{again} ({fix})")
 
 

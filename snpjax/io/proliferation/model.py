@@ -95,7 +95,7 @@ class ModelFile:
         """
         duration = self.duration if duration is None else duration
         if duration is None:
-            raise ValueError("the model says no simulation time (give the duration in hours)")
+            raise ValueError("the model has no simulation time (give the duration in hours)")
         return ProliferationModel(
             self.histogram("initial") if initial is None else initial,
             self.types,
@@ -202,7 +202,7 @@ class _Reader:
         findings, what = entries.findings, f"population {name!r}"
         entries = replace(entries, what=what)
         if name in self.names:
-            findings.error(entries.at("name"), f"{what} stands twice (rename one)")
+            findings.error(entries.at("name"), f"{what} appears twice (rename one)")
         self.names.add(name)
         proportion = entries.take("proportion", self._value, f"{what}: proportion")
         if proportion is None:

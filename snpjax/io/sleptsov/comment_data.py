@@ -104,7 +104,7 @@ class Remark:
             and all(type(x) is int and x in numbers for x in pair)
             for pair in pairs
         ):
-            self.error(f"`priorities` is no list of pairs of transitions from 0 to {count - 1}")
+            self.error(f"`priorities` is not a list of pairs of transitions from 0 to {count - 1}")
             return None
         return [(a, b) for a, b in pairs]
 
@@ -126,7 +126,7 @@ def _parsed(text: str, sizes: Mapping[str, int]) -> tuple[dict[str, Any], str]:
                 return {}, f"`{key}` are not numbered by a `prefix` and the `first` number"
             continue
         if not isinstance(names, list) or not all(isinstance(n, str) and n for n in names):
-            return {}, f"`{key}` is no list of texts"
+            return {}, f"`{key}` is not a list of texts"
         if len(names) != sizes[key]:
             return {}, f"`{key}` has {len(names)} names for {sizes[key]}"
         if len(set(names)) < len(names):

@@ -178,7 +178,7 @@ def _blocks(data: bytes) -> Iterator[tuple[int, int]]:
 def integer(text: str) -> int | str:
     """The integer that a word is, if it fits in 64 bits; else what is wrong with it."""
     if len(text) > _MAX_DIGITS or not _INTEGER.fullmatch(text):
-        return f"{shortened(text)!r} is no integer (write one)"
+        return f"{shortened(text)!r} is not an integer (write one)"
     number = int(text)
     if not -MOST <= number <= MOST:
         return f"{shortened(text)} does not fit in int64 (write at most {MOST})"

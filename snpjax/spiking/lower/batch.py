@@ -168,7 +168,7 @@ class SystemBatch:
         if not isinstance(initial, SpikingState) or shapes != [
             np.shape(x) for x in jax.tree.leaves(initial)
         ]:
-            raise ValueError("`initial` is no state of this batch. Give `solutions.state`.")
+            raise ValueError("`initial` is not a state of this batch. Give `solutions.state`.")
         return machine, initial
 
     def solution(self, trajectory: Trajectory) -> "Solutions":

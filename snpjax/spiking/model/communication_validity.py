@@ -76,7 +76,7 @@ def check_requests(system: "SpikingSystem") -> Iterator["_Finding"]:
                     yield code, place, f"{here}: {message}", None
             elif isinstance(rule, Rule):
                 message = (
-                    f"{here}: {rule} is no request, and spikes move on request only "
+                    f"{here}: {rule} is not a request, and spikes move on request only "
                     "(write a^2/Q(a, j))"
                 )
                 yield "request", place, message, None

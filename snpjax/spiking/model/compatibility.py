@@ -87,7 +87,7 @@ class Compatibility:
             object.__setattr__(self, "guard_modulo", modulo.__index__())
         if self.stop_at_closed_target and self.closed_receives:
             raise ValueError(
-                "`stop_at_closed_target` excludes `closed_receives`: nothing is said of what the "
+                "`stop_at_closed_target` excludes `closed_receives`: it is not defined what the "
                 "first closed target gets (remove one)"
             )
         if self.late_consumption and self.early_reopen is not None:

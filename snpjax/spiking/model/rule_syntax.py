@@ -284,7 +284,7 @@ def _quoted(name: str, text: str, at: int) -> str:
     try:
         return json.loads(name, strict=False)
     except ValueError:
-        message = "this is no quoted name (write it as a string of JSON)"
+        message = "this is not a quoted name (write it as a string of JSON)"
         raise RuleError(message, text, at) from None
 
 

@@ -101,7 +101,9 @@ def parse_rules(rules: Sequence[AnyRule | str], label: str) -> tuple[AnyRule | s
     for rule in rules:
         try:
             if not isinstance(rule, str | AnyRule):
-                raise TypeError(f'{rule!r} is no rule (write Rule(...), or a text as "a^2/a -> a")')
+                raise TypeError(
+                    f'{rule!r} is not a rule (write Rule(...), or a text as "a^2/a -> a")'
+                )
             rule = parse_rule(rule, label) if isinstance(rule, str) else rule
         except RuleError:
             pass
@@ -116,7 +118,7 @@ def _with_weight(synapse: Sequence[Any]) -> Sequence[Any]:
         isinstance(synapse, Sized) and not isinstance(synapse, str)
     )
     if not is_sequence or len(synapse) not in (2, 3):
-        raise TypeError(f"{synapse!r} is no synapse (write (source, target) or (..., weight))")
+        raise TypeError(f"{synapse!r} is not a synapse (write (source, target) or (..., weight))")
     return synapse if len(synapse) == 3 else (*synapse, 1)
 
 
@@ -254,7 +256,7 @@ class SpikingSystem(AbstractSystem):
             synapses = [*synapses, *(pair for pair in added if pair not in given)]
         for neuron in neurons:
             if not isinstance(neuron, Neuron):
-                raise TypeError(f"{neuron!r} is no neuron (write Neuron(name, spikes, rules))")
+                raise TypeError(f"{neuron!r} is not a neuron (write Neuron(name, spikes, rules))")
         output = (output,) if isinstance(output, str) else output
         trains = {neuron: tuple(train) for neuron, train in (input or {}).items()}
         labelled = {x: parse_rules(rules, x) for x, rules in (rules_by_label or {}).items()}

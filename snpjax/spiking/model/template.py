@@ -94,7 +94,9 @@ class RuleTemplate(AbstractTemplate):
             )
         rule = Rule.parse(rule) if isinstance(rule, str) else rule
         if not isinstance(rule, Rule):
-            raise TypeError(f'{rule!r} is no rule (write "a -> a", Rule(...) or RuleTemplate(...))')
+            raise TypeError(
+                f'{rule!r} is not a rule (write "a -> a", Rule(...) or RuleTemplate(...))'
+            )
         if rule.channel is not None or rule.sign != 1:
             raise TypeError(
                 f"{rule} is of a variant, which populations do not support (write a rule of "
@@ -149,7 +151,7 @@ def description_of(graph: graphs.AnyGraph) -> graphs.AbstractGraph:
     if isinstance(graph, graphs.NetworkxGraph):
         return graphs.from_networkx(graph)
     raise TypeError(
-        f"{graph!r} is no graph (give one of snpjax.graphs, a scipy.sparse matrix or a "
+        f"{graph!r} is not a graph (give one of snpjax.graphs, a scipy.sparse matrix or a "
         "networkx graph)"
     )
 
@@ -194,7 +196,7 @@ def _without_end(terms: list[tuple[Any, ...]], consume: np.ndarray) -> list[tupl
     if np.any(consume == ALL):
         raise ValueError(
             "`threshold_rules` makes other rules of a consume-all rule: each of its members is a "
-            "rule without regular expression (list them, with guards that are no single count)"
+            "rule without regular expression (list them, with guards that accept several counts)"
         )
     used = sum((low <= high).astype(np.int64) for low, high, _ in terms)
     changed = []

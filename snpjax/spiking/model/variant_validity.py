@@ -61,7 +61,7 @@ def check_variant(system: "SpikingSystem") -> Iterator["_Finding"]:
     """The problems of a variant, and of what does not go together with it."""
     variant = system.variant
     name, place = type(variant).__name__, Place("variant", 0)
-    message = f'the variant {name} is no part of the definition (use level "extended")'
+    message = f'the variant {name} is not part of the definition (use level "extended")'
     yield "variant", place, message, None
     rules = [
         (Place("rule", index, number), rule)
@@ -188,7 +188,7 @@ def _check_rule(rule: AnyRule | str, here: str) -> Iterator[tuple[str, str]]:
         yield "bad_guard", f"{here}: {parse_failure(rule, None)}"
         return
     if not isinstance(rule, Rule):
-        yield "synapse_rules", f"{here}: {rule!r} is no spiking rule (write Rule(...) or a text)"
+        yield "synapse_rules", f"{here}: {rule!r} is not a spiking rule (write Rule(...) or a text)"
         return
     numbers = list(bad_numbers(rule, False))
     for name, value, fix in numbers:

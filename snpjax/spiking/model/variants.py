@@ -88,7 +88,7 @@ class Astrocytes:
         for astrocyte in astrocytes:
             if not isinstance(astrocyte, Astrocyte):
                 raise TypeError(
-                    f"{astrocyte!r} is no astrocyte (write Astrocyte(synapses, threshold))"
+                    f"{astrocyte!r} is not an astrocyte (write Astrocyte(synapses, threshold))"
                 )
         object.__setattr__(self, "astrocytes", tuple(astrocytes))
 

@@ -128,7 +128,7 @@ class AbstractSolution(AbstractCheckedRun):
             int(np.ravel(x)[path])
             for x in (trajectory.final.culprit, trajectory.result._value, trajectory.steps)
         )
-        where = f"column {culprit + 1} of the given choices, which is no neuron"
+        where = f"column {culprit + 1} of the given choices, which is not a neuron"
         own = trajectory.final.network
         if culprit < num_in_use(system, own):
             own = path_of(own, path) if trajectory.steps.ndim == 1 else own

@@ -96,7 +96,7 @@ class TransitionMatrix:
         if len(unknown):
             neuron = self.system.neurons[unknown[0]]
             raise ValueError(
-                f"{selected[unknown[0]]} is no rule of neuron {neuron.name!r}, which has "
+                f"{selected[unknown[0]]} is not a rule of neuron {neuron.name!r}, which has "
                 f"{len(neuron.rules)}. Count them from 0; {NO_RULE} is none."
             )
         owner, number, _ = self._numbered

@@ -76,5 +76,5 @@ def _followed(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment
         size = len(found.spikes)
         is_same = np.array_equal(spikes[:size], found.spikes)
         if not (is_same and np.array_equal(timers[:size], found.timers)):
-            raise Refused("The path to this configuration has choices that are no rules.")
+            raise Refused("The path to this configuration has choices that are not rules.")
     return made

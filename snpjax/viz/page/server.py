@@ -173,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, message)
         folder, _, call = self._path.partition("/")
         if folder != "api" or question is None:
-            return self._refuse(HTTPStatus.BAD_REQUEST, "This is no question of the page.")
+            return self._refuse(HTTPStatus.BAD_REQUEST, "This is not a question of the page.")
         try:
             answer, status = self._page.session.answer(call, question), HTTPStatus.OK
         except Refused as error:
