@@ -141,7 +141,7 @@ def check_choice(choice: object) -> None:
 
 
 def as_integer(name: str, number: object) -> int:
-    """**Raises:** `TypeError` for what is no integer, with the name of the argument."""
+    """**Raises:** `TypeError` for what is not an integer, with the name of the argument."""
     try:
         return operator.index(number)  # pyright: ignore[reportArgumentType]
     except TypeError:

@@ -388,7 +388,7 @@ class Lowered(Generic[S, B]):
     - `model`: what was lowered.
     - `machine`: its arrays, on the default device.
     - `is_numbered`: whether every alternative of the model is one of the machine, so that given
-      choices and weights can tell them apart by number.
+      choices and weights can distinguish them by number.
     - `safe_steps`: a run of at most this many steps from the model's own initial configuration
       cannot overflow; `unwatched` is the machine that does not check for overflow.
     - `alternatives`: the largest number of alternatives of a chooser, and the number of choosers;
@@ -510,7 +510,7 @@ class Presents(Protocol):
 
 
 class Settled(NamedTuple):
-    """How a run goes on when its machine has stopped growing: in a simpler one from `state` on,
+    """How a run continues when its machine has stopped growing: in a simpler one from `state` on,
     whose history `presents` gives as the machine before would have it."""
 
     machine: AnyMachine
@@ -575,7 +575,7 @@ class Encoding(NamedTuple):
     - `usual`: a value that each field is likely to reach. A good guess avoids repacking.
     - `last_step`: steps from this one on are not distinguished.
     - `wider`: the signed type to count in if this one overflows.
-    - `may_conflict`: steps that fail otherwise do for queries that conflict, not for want of room.
+    - `may_conflict`: steps that fail otherwise do for queries that conflict, not for lack of room.
     """
 
     dtype: np.dtype

@@ -264,7 +264,7 @@ def run(
 
 
 def _resumed(model: object, machine: AnyMachine, state: PyTree) -> tuple[AnyMachine, PyTree]:
-    """The machine and the state in which a run goes on from a checkpoint's state."""
+    """The machine and the state in which a run continues from a checkpoint's state."""
     return model.start(machine, state, None) if isinstance(model, Startable) else (machine, state)
 
 

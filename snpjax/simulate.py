@@ -133,7 +133,7 @@ class Progress(NamedTuple):
 
     - `step`: steps made by the path that made most; all live paths are in lockstep.
     - `steps`: steps made by each path.
-    - `live`: which paths go on.
+    - `live`: which paths continue.
     - `carry`: what `fold` has made of the steps.
     """
 

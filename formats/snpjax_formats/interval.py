@@ -29,8 +29,8 @@ class Interval(AbstractPattern):
     """Each target lists runs `[start, stop)` of its sources, or each source runs of its targets;
     every edge weighs 1.
 
-    Axes: `rows` are the targets or the sources, as `by` says; `runs` is the largest number of runs
-    of one row, rounded to a bucket. Padding is the empty run `[0, 0)`.
+    Axes: `rows` are the targets or the sources, according to `by`; `runs` is the largest number of
+    runs of one row, rounded to a bucket. Padding is the empty run `[0, 0)`.
 
     By target it pulls: prefix sums of x, and the difference of two of them for each run. By source
     it pushes: each run adds x where it starts and subtracts it where it stops, and the prefix sums

@@ -345,7 +345,7 @@ def check_columns(name: str, array: Array, size: str, number: int) -> None:
 
 
 def check_shape(name: str, array: Array | None, like: str, shape: tuple[int, ...]) -> None:
-    """Refuse an array whose shape is not that of the field `like`; `None` is no array."""
+    """Refuse an array whose shape is not that of the field `like`; `None` is not an array."""
     if array is not None and array.shape != shape:
         raise ValueError(f"`{name}` has shape {array.shape} but `{like}` has {shape}.")
 

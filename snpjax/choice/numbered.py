@@ -32,7 +32,7 @@ class NumberedChoice(AbstractSharedChoice):
     - `number`: below the product of the numbers of alternatives, and below 2^31. Each has fewer
       than `MAX_WAYS`.
     - `choosers`: those that may have several alternatives, ascending; past the last one, any
-      number that is no chooser.
+      number that is not a chooser.
     """
 
     number: UInt32[Array, "*paths"]

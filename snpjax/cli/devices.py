@@ -33,7 +33,7 @@ class DeviceOptions:
     ] = False
 
     def mesh(self, axis: str) -> "Mesh | None":
-        """The mesh that was asked for. Of several processes only the first one prints."""
+        """The mesh that was requested. Of several processes only the first one prints."""
         number = self._number()
         if number is None and not self.distributed:
             return None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..explore import Graph
     from ..machine import Explorable
 
-# More choices than these are not looked at one by one: it would take longer than finding them.
+# More choices than these are not examined one by one: it would take longer than finding them.
 _MAX_EXAMINED = 20_000_000
 _MAX_ROWS, _FIRST_ROWS, _LAST_ROWS = 30, 20, 8  # of the table by depth
 _MAX_NEURONS = 24
@@ -149,7 +149,7 @@ def explore(
 
 
 def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
-    """All that the command says of a graph, as plain values; `None` for what was not looked at."""
+    """All that the command says of a graph, as plain values; `None` for what was not examined."""
     from ..explore.picture import by_depth
 
     is_examined = graph.num_choices <= _MAX_EXAMINED

@@ -52,7 +52,7 @@ def time(
     """Time every layout on random graphs, as a data set for `train`.
 
     Answers are checked against the coordinate list. Stopped and started again with the same file,
-    it goes on where it was.
+    it continues where it was.
     """
     from . import data, progress
 

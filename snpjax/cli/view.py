@@ -69,7 +69,7 @@ def view(
     reads = format_from(source_format, "system", "net")
     if (reads.holds == "system") if reads else not is_of_net(file):
         if reads is None and file.exists():
-            check_suffix(file, "system")  # what is no model of any format needs no page
+            check_suffix(file, "system")  # what is not a model of any format needs no page
     elif strict:
         raise typer.BadParameter("this is a file of a net (leave it out)", param_hint="--strict")
     if export is not None:

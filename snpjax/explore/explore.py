@@ -73,7 +73,7 @@ def explore(
     - `saturate`: neurons without rules whose spikes are counted up to a number only; a count there
       means that many or more. It makes many unbounded systems finite, and changes nothing else.
       Where neurons divide or bud these are labels without rules, and each neuron is cut by itself.
-    - `clock`: up to this step configurations of different steps are told apart.
+    - `clock`: up to this step configurations of different steps are distinguished.
     - `edges`: keep every choice, not only one shortest path to each configuration.
     - `layout`, `capacity`: how the system is stored, see `snpjax.run`.
     - `chunks`: how many successors are made at once, ascending; changes the speed only.
@@ -84,7 +84,7 @@ def explore(
     - `exact`: compare configurations wherever their fingerprints are the same. Without that the
       search knows them by their fingerprints alone, from its beginning, and one of n configurations
       is missed with a probability of n^2 / 2^65 at most, which the graph and its verdicts report.
-    - `checkpoint`: where the search saves what it has found, to go on from there; see
+    - `checkpoint`: where the search saves what it has found, to continue from there; see
       `snpjax.Checkpoint`.
     - `progress`: called with the number of configurations and the depth now and then.
     - `seconds`: the search ends at the next chunk after this time, with what it has found; the
@@ -94,7 +94,7 @@ def explore(
     **Returns:** a `Graph`, whose `stop` says whether it is complete.
 
     **Raises:** `ValueError` for inputs, neurons or limits that do not fit the system; `TypeError`
-    for what is no model; `MemoryError` if there is no memory for the first configurations;
+    for what is not a model; `MemoryError` if there is no memory for the first configurations;
     `CheckpointError` for checkpoints of another search.
     """
     if not follows(system, Explorable):

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 #: Some configurations or edges, by their numbers.
 Which: TypeAlias = slice | Int[np.ndarray, " some"]
 
-# Configurations and edges are looked at in blocks of one of these sizes, padded, so that all share
+# Configurations and edges are examined in blocks of one of these sizes, padded, so that all share
 # few compilations; of this many numbers at most, beyond the first size.
 _BLOCKS = (2**8, 2**12, 2**16)
 _NUMBERS_IN_BLOCK = 2**25

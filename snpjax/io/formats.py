@@ -413,7 +413,7 @@ def format_named(format: str | Format, holds: Holds) -> Format:
 
 
 def format_to_read(source: Source, holds: Holds) -> Format:
-    """The format that the suffix says, and the text where formats share one.
+    """The format that the suffix selects, and the text where formats share one.
 
     **Raises:** `ReadError` when neither says it.
     """
@@ -425,7 +425,7 @@ def format_to_read(source: Source, holds: Holds) -> Format:
 
 
 def format_to_write(target: Path, holds: Holds) -> Format:
-    """The format that the suffix says. **Raises:** `ValueError` when it says none."""
+    """The format that the suffix selects. **Raises:** `ValueError` when it says none."""
     found = _of_suffix(target, holds)
     if found:
         return next((format for format in found if format.writer), found[0])

@@ -203,8 +203,8 @@ class Entries:
 def read_values(
     report: Report, read: Callable[[Findings, object], T | None], *, is_yaml: bool = False
 ) -> T | None:
-    """What `read` makes of the value of a JSON or YAML text, with its findings told; `None` after a
-    mistake in the form of the text, which is reported."""
+    """What `read` makes of the value of a JSON or YAML text, with its findings reported; `None`
+    after a mistake in the form of the text, which is reported."""
     document = value = None
     if not is_yaml:
         value = decode(report)

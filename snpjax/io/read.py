@@ -42,13 +42,13 @@ def read(
 
     **Arguments:**
 
-    - `path`: a model file in UTF-8. The suffix says the format, and where formats share one
+    - `path`: a model file in UTF-8. The suffix selects the format, and where formats share one
       (`.pli`, `.json`, `.xml`) the content does.
     - `format`: the format, when neither does; a name, or a `snpjax.io.Format` of your own.
     - `level`: the validity level. A native file that says `"strict"` is strict in any case.
 
     **Returns:** the system; one of populations where a P-Lingua file makes more than 100,000
-    instances of regular families. What is accepted but probably not meant is told in one
+    instances of regular families. What is accepted but probably not meant is reported in one
     `ReadWarning`.
 
     **Raises:** `ReadError` with every independent error of the file, each `path:line:column:
@@ -73,11 +73,11 @@ def read_net(
 
     **Arguments:**
 
-    - `path`: a file in UTF-8. The suffix says the format: `.lsn`, `.hsn` (which is linked), `.mcc`,
-      `.msn`, `.net` and `.ndr` of Tina, `.pnml`, `.tapn` of TAPAAL; the text tells `.net` of
-      GreatSPN and `.xml` of PIPE.
-    - `format`: the format, when the suffix does not say it; a name, or a `snpjax.io.Format` of your
-      own.
+    - `path`: a file in UTF-8. The suffix selects the format: `.lsn`, `.hsn` (which is linked),
+      `.mcc`, `.msn`, `.net` and `.ndr` of Tina, `.pnml`, `.tapn` of TAPAAL; the text tells `.net`
+      of GreatSPN and `.xml` of PIPE.
+    - `format`: the format, if the suffix does not determine it; a name, or a `snpjax.io.Format` of
+      your own.
     - `drop_time`: read a net without its times, rates and weights, which are errors by default. All
       that is dropped is named in a warning.
     - `net`: PNML: the id of the net, in a file of several.
@@ -86,7 +86,7 @@ def read_net(
     - `max_flat_size`: HSN and `.ndr`: the most places, transitions, arcs and priorities, together,
       of the flat net; by default 2^25, some 2 GB.
 
-    **Returns:** the net. What is accepted but probably not meant is told in one `ReadWarning`.
+    **Returns:** the net. What is accepted but probably not meant is reported in one `ReadWarning`.
 
     **Raises:** `ReadError` with every error of the file, each `path:line:column: problem (fix)`.
     """

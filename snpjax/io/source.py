@@ -142,7 +142,7 @@ def reading() -> Iterator[None]:
 
 
 class Unreadable(Exception):
-    """The rest of a file is not read, for a reason that is told."""
+    """The rest of a file is not read, for a reason that is reported."""
 
 
 class Mistake(Exception):
@@ -156,10 +156,10 @@ class Mistake(Exception):
 class Report:
     """The findings about one source, collected until the end of the reading.
 
-    Findings of one kind at one place are told once: a family of 1,000 rules with one mistake has
-    one mistake. One with a `first` place is a repetition of what is there. The first
-    `MAX_FINDINGS` errors are told, and as many warnings; after the `last` error, if there is one,
-    the file is `Unreadable`.
+    Findings of one kind at one place are reported once: a family of 1,000 rules with one mistake
+    has one mistake. One with a `first` place is a repetition of what is there. The first
+    `MAX_FINDINGS` errors are reported, and as many warnings; after the `last` error, if there is
+    one, the file is `Unreadable`.
     """
 
     def __init__(self, source: Source, *, last: int | None = None):

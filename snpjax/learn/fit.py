@@ -181,7 +181,7 @@ def _fit(
 
     def trained() -> ModelT:
         found = carry.parameters
-        if mesh is not None:  # any device may go on with it
+        if mesh is not None:  # any device may continue with it
             found = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), found)
         return _with(model, where, found)
 

@@ -41,8 +41,8 @@ def replay(
 
     **Returns:** a `Replay`.
 
-    **Raises:** `ValueError` for counts that are no whole numbers or of other neurons, for a network
-    that changes, and for counts that overflow.
+    **Raises:** `ValueError` for counts that are not whole numbers or of other neurons, for a
+    network that changes, and for counts that overflow.
     """
     given = np.asarray(spikes)
     if given.ndim != 2 or given.shape[0] != system.num_neurons:

@@ -38,7 +38,7 @@ class Calibration:
     - `model`: with the best parameters.
     - `values`: the numbers that were searched by name; `x1`, `x2`, ... are shares of what the types
       before leave.
-    - `active`: the names of those that sit on a bound: the data would have them go on.
+    - `active`: the names of those that sit on a bound: the data favour values beyond it.
     - `distance`: the Hellinger distance on counts; `normalised`: in [0, 1].
     - `objective`: the value that was made small; `starts`: that of every start, best first.
     - `expected`, `observed`: cells in the bins, the expected ones scaled to those observed.

@@ -148,7 +148,8 @@ def expected(model: ProliferationModel, *, dtype: type = np.float64) -> Expected
     compile, `lower` a model and use `expected_counts`, `family_means`, ....
 
     **Raises:** `Unresolved` for an sd below 1 % of the duration that mean / sd < 6 goes with (more
-    divisions than any dilution shows), and for a gamma law of a shape below 0.7 that is no integer.
+    divisions than any dilution shows), and for a gamma law of a shape below 0.7 that is not an
+    integer.
     """
     paired = [_by_pairs(cell_type, model.duration) for cell_type in model.types]
     program, parameters = lower(

@@ -26,7 +26,7 @@ class Uncertainty:
 
     Numbers on a bound are taken as known: their errors are 0, and those of the others too small if
     the truth lies beyond. Numbers that the data do not determine have infinite errors: the mean of
-    a type without cells, or the shares of two types that cannot be told apart. That is, their
+    a type without cells, or the shares of two types that cannot be distinguished. That is, their
     standard error would exceed the distance of their bounds.
 
     - `names`, `values`: of all numbers that were searched, and `lower` and `upper`, their bounds.

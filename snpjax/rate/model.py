@@ -141,7 +141,7 @@ class RateProjection:
 
 
 def _edges_of(graph: RateGraph, num_sources: int, num_targets: int) -> Edges:
-    """**Raises:** `ValueError` where sizes differ; `TypeError` for what is no graph."""
+    """**Raises:** `ValueError` where sizes differ; `TypeError` for what is not a graph."""
     if isinstance(graph, graphs.AbstractGraph):
         graph.check(num_sources, num_targets)
         fix = "Use fewer neurons, or connect all to all with one weight."

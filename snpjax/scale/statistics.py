@@ -97,7 +97,7 @@ class ComputedNumbers(AbstractStatistic[np.ndarray]):
 
     **Arguments:**
 
-    - `most`: numbers up to it are told apart.
+    - `most`: numbers up to it are distinguished.
     - `output`: the place of the neuron among the outputs of the system.
 
     **Returns:** `(most + 2,)` paths: entry n has those of number n, the last entry those of larger
@@ -132,7 +132,7 @@ class Distribution(AbstractStatistic[np.ndarray]):
     **Arguments:**
 
     - `of`: the number, 0 or more, of an `PathEnd`.
-    - `most`: numbers up to it are told apart.
+    - `most`: numbers up to it are distinguished.
 
     **Returns:** `(most + 2,)` paths: entry n has those of number n, the last entry those of larger
     ones.

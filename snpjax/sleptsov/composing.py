@@ -222,7 +222,7 @@ class Composition:
     def high_net(self) -> HighNet:
         """The program with its sub-nets as transitions."""
         with warnings.catch_warnings():
-            # A start that nothing empties is no mistake: the user may do it.
+            # A start that nothing empties is not a mistake: the user may do it.
             warnings.simplefilter("ignore", ModelWarning)
             net = SleptsovNet(
                 self._marking,

@@ -33,8 +33,8 @@ def timings(
 
     **Returns:** the axes.
 
-    **Raises:** `ValueError` for an empty table, a time that is no positive number, or a choice that
-    is not in it, all problems at once; `ImportError` without matplotlib.
+    **Raises:** `ValueError` for an empty table, a time that is not a positive number, or a choice
+    that is not in it, all problems at once; `ImportError` without matplotlib.
     """
     _check(seconds, chosen)
     directions = list(dict.fromkeys(direction for _, direction in seconds))

@@ -1,4 +1,4 @@
-"""A data set of timings, gathered cell by cell into a file that can be gone on with."""
+"""A data set of timings, gathered cell by cell into a file that can be continued."""
 
 import dataclasses
 import gzip

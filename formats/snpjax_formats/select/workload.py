@@ -12,7 +12,7 @@ LARGEST_COUNT = 7
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """The products that a layout will be asked for.
+    """The products that a layout will compute.
 
     **Arguments:**
 

@@ -42,7 +42,7 @@ class LabelsOf:
         return self._labels[name]
 
     def table(self) -> str:
-        """A comment with the names that are no labels; empty if all are."""
+        """A comment with the names that are not labels; empty if all are."""
         renamed = [(label, name) for name, label in self._labels.items() if name != label]
         if not renamed:
             return ""

@@ -62,7 +62,7 @@ def rows(report: Report, names: tuple[str, ...], fix: str) -> Iterator[Histogram
 
 
 def _plain_numbers(words: list[str]) -> list[float]:
-    """The numbers that words are; none where one is no finite number."""
+    """The numbers that words are; none where one is not a finite number."""
     try:
         numbers = [float(word) for word in words if "_" not in word]
     except ValueError:
@@ -71,7 +71,7 @@ def _plain_numbers(words: list[str]) -> list[float]:
 
 
 def _tell_number(report: Report, offset: int, word: str, where: str) -> None:
-    """Report a word that is no finite number."""
+    """Report a word that is not a finite number."""
     try:
         value = float(word) if "_" not in word else None
     except ValueError:

@@ -40,12 +40,12 @@ def remark(net: SleptsovNet, sign: str, first: int, **more: Any) -> str:
 
 
 class Remark:
-    """The comment in a source from `start` on, or an empty one; what is wrong with it is told.
+    """The comment in a source from `start` on, or an empty one; what is wrong with it is reported.
 
     **Arguments:**
 
     - `sizes`: how many `places` and `transitions` there are.
-    - `first`: the number of the first one, where no names are told.
+    - `first`: the number of the first one, where no names are listed.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Remark:
         return Numbered(given.get("prefix", prefix), count, given.get("first", self.first))
 
     def pairs(self) -> list[tuple[int, int]] | None:
-        """The `priorities`, where they are told."""
+        """The `priorities`, where they are listed."""
         pairs = self.told.get("priorities")
         if pairs is None:
             return None

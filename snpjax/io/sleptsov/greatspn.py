@@ -183,7 +183,7 @@ class _Reader:
         return [line.count(what) for what in _COUNTS]
 
     def _given(self, line: _Line, name: str, value: Number) -> Number | None:
-        """The value of a parameter, which is told if there is none."""
+        """The value of a parameter, which is reported if there is none."""
         if value != _NO_VALUE:
             return value
         self.report.error(

@@ -25,7 +25,7 @@ _HIGH_LEVEL = re.compile(r"(hlpn|highlevel|symmetric|coloured|colored)", re.IGNO
 
 
 class PnmlNumbers:
-    """The numbers of a net, as its labels write them; what is wrong with them is told.
+    """The numbers of a net, as its labels write them; what is wrong with them is reported.
 
     **Arguments:**
 
@@ -39,7 +39,8 @@ class PnmlNumbers:
         self._colours: dict[str, int] = {}  # of tokens in use, and where each is first
 
     def count(self, label: PnmlLabel, what: str, *, least: int) -> int | None:
-        """The number that a label says, at least `least`; `None` if it is none, which is told."""
+        """The number that a label says, at least `least`; `None` if it is none, which is
+        reported."""
         text = label.text
         if text in self.constants:
             text = self.constants[text].text
@@ -142,7 +143,7 @@ class FileNet:
                 self.arcs.append(owner)
 
     def arguments(self, shared: Shared, *, drop_time: bool) -> dict[str, Any]:
-        """The arguments of the net; whatever is wrong is told."""
+        """The arguments of the net; whatever is wrong is reported."""
         for tell in self._findings:
             tell()
         numbers = PnmlNumbers(self.report, shared.constants, drop_time)

@@ -39,7 +39,7 @@ _GAP = 60.0
 
 
 class _Line:
-    """A line and its words. Where a word stands is found when it is asked for."""
+    """A line and its words. Where a word stands is found when it is requested."""
 
     __slots__ = ("text", "at", "words")
 

@@ -45,8 +45,8 @@ _IDLE = ("", "0", "-1")  # WebSnapse leaves -1 after an emission
 def read_xmp(source: Source, level: Level) -> SpikingSystem:
     """The system that a WebSnapse v1 or v2 file (`.xmp`) describes.
 
-    Input and output nodes become trains and outputs as `snpjax.io.environment` says. The file may
-    have been saved while it ran: the system starts from `<startingSpikes>`, every neuron open.
+    Input and output nodes become trains and outputs according to `snpjax.io.environment`. The file
+    may have been saved while it ran: the system starts from `<startingSpikes>`, every neuron open.
     """
     return read_reported(source, lambda report: _Reader("websnapse", report).read(level))
 
@@ -105,7 +105,7 @@ class _Reader:
             self.report.error(element.offset, message)
         if name is None:
             self.are_names_known = False
-            name = element.name  # so that what else is wrong is told too
+            name = element.name  # so that what else is wrong is reported too
             if name in self.ids:
                 name += f" at {element.offset}"
         place = parts["id"].start if "id" in parts else element.offset

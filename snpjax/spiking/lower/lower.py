@@ -73,7 +73,7 @@ def check_options(
     system: SpikingSystem, layout: LayoutLike, capacity: AbstractCapacity | None
 ) -> None:
     """**Raises:** `ValueError` for a layout of a system that divides or buds, and a capacity of any
-    other one; `TypeError` for what is no capacity.
+    other one; `TypeError` for what is not a capacity.
     """
     if isinstance(layout, AbstractCapacity):
         raise TypeError("`layout` is a Capacity. Pass it as `capacity=`.")

@@ -61,7 +61,7 @@ class RuledSynapses(AbstractStatelessNetwork):
 class RuledColumns:
     """Synapses with rules as columns: what lowering needs of them.
 
-    Axes as in `RuledSynapses`, before padding; -1 is no target.
+    Axes as in `RuledSynapses`, before padding; -1 is not a target.
     """
 
     sent: Int[np.ndarray, "slots neurons places"]

@@ -42,7 +42,7 @@ _MANY_ON_CPU, _MANY_ON_GPU = 8, 1024
 class Storage:
     """How edges are stored.
 
-    - `layout`: what was asked for.
+    - `layout`: what was requested.
     - `most`: the most that is delivered by an edge of weight 1, if it is bounded.
     - `many_paths`: whether many will run at once.
     """
@@ -64,7 +64,7 @@ class Storage:
         return cls(stored, dtype, most, paths >= (_MANY_ON_CPU if is_cpu else _MANY_ON_GPU))
 
     def listed(self, edges: Edges, most: int | None) -> AbstractLayout:
-        """Edges in the layout that was asked for, or in what suits them."""
+        """Edges in the layout that was requested, or in what suits them."""
         edges, layout = edges.typed(self.dtype).canonical(), self.layout
         if not isinstance(layout, type):
             chooser = None if isinstance(layout, str) else layout

@@ -21,7 +21,7 @@ class Compatibility:
     """How runs of a system depart from the definition, as those of some simulators do.
 
     It belongs to a system (`SpikingSystem(..., compatibility=...)`) and is never the default. Which
-    rule a simulator takes among several is no part of it: "first applicable" is `FirstChoice`.
+    rule a simulator takes among several is not part of it: "first applicable" is `FirstChoice`.
 
     **Arguments:**
 

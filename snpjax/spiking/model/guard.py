@@ -25,7 +25,7 @@ from .guard_syntax import (
 _WORK_LIMIT = 2**35  # bytes moved by one operation or by one parsed text: some seconds
 _WORK_PER_TERM = 2**12  # bytes that can be moved while Python handles one term
 _WORK_OF_FILE = 2**33  # of all guards that are read within `shared_budget`: some 2 seconds
-_WORK_PER_TEXT = 2**18  # of these, for each text that is no interval
+_WORK_PER_TEXT = 2**18  # of these, for each text that is not an interval
 #: One count, some, or all from one on, as most guards are: `a{3}`, `a^3`, `a{3,5}`, `a+`, `a{3}a*`.
 _INTERVAL = re.compile(
     r"a(?:\{([0-9]{1,6})\}|\^([0-9]{1,6}))?(a\*|(?<=a)\+)?|a\{([0-9]{1,6}),([0-9]{1,6})\}|(a\*)"

@@ -114,7 +114,7 @@ class PopulationSystem(AbstractSystem):
 
     @property
     def neurons(self) -> "Neurons":
-        """The neurons one by one, each made when it is asked for."""
+        """The neurons one by one, each created on demand."""
         return Neurons(self)
 
     def rule_text(self, neuron: int, rule: int) -> str:
@@ -425,7 +425,7 @@ AnySystem: TypeAlias = SpikingSystem | PopulationSystem
 
 
 class Neurons(Sequence[Neuron]):
-    """The neurons of a system of populations, each made when it is asked for."""
+    """The neurons of a system of populations, each created on demand."""
 
     def __init__(self, system: PopulationSystem) -> None:
         self._system = system

@@ -354,7 +354,7 @@ def _meet(first: Any, second: Any) -> np.ndarray:
 
 
 def _target_problems(system: "PopulationSystem") -> Iterator[_Finding]:
-    """Targets of plasticity that are no graphs to populations."""
+    """Targets of plasticity that are not graphs to populations."""
     for index, population, number, template in plastic_templates(system):
         for name, given in template.targets.items():
             place = Place("rule", index, number, ("plasticity", "targets", name))

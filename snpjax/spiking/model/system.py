@@ -198,7 +198,7 @@ class SpikingSystem(AbstractSystem):
       `SynapseDelays(...)`, `DendriticDelays(...)` or `ScheduledSynapses(...)`, see
       `snpjax.spiking.model.timed_variants`.
     - `notes`: what a file says besides, in values of JSON: `"positions"` (neuron to `[x, y]`),
-      `"expected"`, .... It changes nothing, and is no part of what makes systems equal.
+      `"expected"`, .... It changes nothing, and is not part of what makes systems equal.
 
     **Raises:** `InvalidSystem` with every problem at once, each naming the neuron, the rule and the
     fix.

@@ -112,7 +112,7 @@ class PlasticityTemplate(AbstractTemplate):
 
     **Arguments:**
 
-    - `guard`, `consume`: as in `RuleTemplate`; `ALL` is no number of spikes here.
+    - `guard`, `consume`: as in `RuleTemplate`; `ALL` is not a number of spikes here.
     - `alpha`: as in `PlasticityRule`, or one text a neuron.
     - `k`: how many synapses, at least 1.
     - `targets`: the set N of every neuron: a graph from this population to another, or to itself,
@@ -170,8 +170,8 @@ def is_shared(template: AbstractTemplate) -> bool:
 def raised_terms(
     template: AbstractTemplate, compatibility: Compatibility = TEXTBOOK
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """The terms as arrays, rewritten as `compatibility` says and raised to the counts at which the
-    rule may apply: of at least what it consumes.
+    """The terms as arrays, rewritten according to `compatibility` and raised to the counts at which
+    the rule may apply: of at least what it consumes.
 
     **Raises:** `ValueError` for a guard that `compatibility` cannot take.
     """

@@ -156,7 +156,7 @@ def _check_synapse_rules(system: "SpikingSystem", variant: SynapseRules) -> Iter
             message = f"{here} has rules twice (write them in one list)"
             yield "synapse_rules", place, message, pairs[source, target]
         pairs.setdefault((source, target), place)
-        # The other names are those of a synapse, which is looked at anyway.
+        # The other names are those of a synapse, which is examined anyway.
         if target is None and source not in system.names:
             message = f"{here}: {unknown_neuron(source, system.names)}"
             yield "unknown_neuron", place, message, None

@@ -161,7 +161,7 @@ def halted(program: SpikingProgram, state: SpikingState) -> Bool[Array, "*paths"
 def _is_live(
     program: SpikingProgram, state: SpikingState, is_active: Flags
 ) -> Bool[Array, "*paths"]:
-    """Whether time goes on, where some of these neurons can fire."""
+    """Whether time continues, where some of these neurons can fire."""
     if program.delay is not None:
         is_active |= state.timers > 0  # one reduction: on a GPU each is a kernel of its own
     if program.network is not None:
@@ -273,7 +273,7 @@ class SpikingMachine(AbstractSpikingMachine):
 
 
 class _Selected(NamedTuple):
-    """The slot that each neuron uses, which fire, and whether time goes on: for these neurons, or
+    """The slot that each neuron uses, which fire, and whether time continues: for these neurons, or
     for all."""
 
     can_apply: Bool[Array, "slots neurons *paths"]
@@ -614,7 +614,7 @@ def _anywhere(program: SpikingProgram, holds: Bool[Array, "*paths"]) -> Bool[Arr
 def _exchanged(
     program: SpikingProgram, emissions: Counts, is_live: Bool[Array, "*paths"]
 ) -> tuple[Integer[Array, "sources *paths"], Bool[Array, "*paths"]]:
-    """The emissions of the neurons of all devices, and whether time goes on for any."""
+    """The emissions of the neurons of all devices, and whether time continues for any."""
     if program.exchange is None:
         return emissions, is_live
     return program.exchange.gathered(emissions, is_live)

@@ -258,5 +258,5 @@ def astrocytes_of(system: "AnySystem") -> list[str]:
 
 
 def _size(system: "AnySystem") -> int | None:
-    """How many neurons are looked at; `None` for all slots."""
+    """How many neurons are examined; `None` for all slots."""
     return None if is_growing(system) else system.num_neurons

@@ -58,7 +58,7 @@ class AbstractSolution(AbstractCheckedRun):
 
     @property
     def state(self) -> SpikingState:
-        """The final state as the machine has it, to go on from: `run(system, initial=state)`."""
+        """The final state as the machine has it, to continue from: `run(system, initial=state)`."""
         final = self.trajectory.final
         return final if is_growing(self.system) else with_size(final, self.system.num_neurons)
 

@@ -158,7 +158,7 @@ class TransitionMatrix:
         return [list(slot) for slot in zip(*columns, strict=True)]
 
     def compressed(self) -> list[list[int]]:
-        """The compressed synapse matrix: slot by slot, each neuron's target; q is no target."""
+        """The compressed synapse matrix: slot by slot, each neuron's target; q is not a target."""
         weights = self.weights
         columns = [np.flatnonzero(weights[i]).tolist() for i in range(self.num_neurons)]
         z = self._largest_out_degree
