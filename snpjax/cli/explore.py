@@ -55,10 +55,12 @@ def explore(
         int, number("--max-configurations", "Keep at most N configurations.", least=1, most=MOST)
     ] = 1_000_000,
     max_depth: Annotated[
-        int | None, number("--max-depth", "Follow no path for more than N steps.")
+        int | None, number("--max-depth", "Explore paths of at most N steps.")
     ] = None,
     search: AllPathsOptions,
-    clock: Annotated[int, number("--clock", "Tell the first N steps apart.", most=MOST - 1)] = 0,
+    clock: Annotated[
+        int, number("--clock", "Distinguish configurations of the first N steps.", most=MOST - 1)
+    ] = 0,
     numbers: Annotated[
         int | None, number("--numbers", "List the numbers computed, up to N.", least=1)
     ] = None,
@@ -85,10 +87,9 @@ def explore(
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find every configuration of a system, or marking of a net, that can be reached, following all
-    choices.
+    """Find all reachable configurations of a system, or markings of a net.
 
-    The exit status is 0 also if a limit ended the search, which is reported; it is 1 if spikes
+    The exit status is 0 even if a limit ended the search, which is reported; it is 1 if spikes
     overflowed or memory ran out.
     """
     stored = layout_named(layout)

@@ -23,11 +23,13 @@ class MemoryOptions:
 
     memory: Annotated[
         str | None,
-        value("--memory", "SIZE", "Take at most SIZE of the device's memory, as 4G or 512M."),
+        value("--memory", "SIZE", "Use at most SIZE of the device's memory: 4G, 512M."),
     ] = None
     host_memory: Annotated[
         str | None,
-        value("--host-memory", "SIZE", "Take at most SIZE of main memory for what does not fit."),
+        value(
+            "--host-memory", "SIZE", "Use at most SIZE of main memory for data that does not fit."
+        ),
     ] = None
     spill_folder: Annotated[
         Path | None,

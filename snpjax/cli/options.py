@@ -104,7 +104,7 @@ FromEither: TypeAlias = Annotated[
     ),
 ]
 Strict: TypeAlias = Annotated[
-    bool, flag("--strict", "Refuse what the definition of 2006 does not have.")
+    bool, flag("--strict", "Refuse what is not in the definition of 2006.")
 ]
 Layout: TypeAlias = Annotated[
     str,

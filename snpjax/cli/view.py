@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 def view(
     file: File,
     port: Annotated[
-        int, number("--port", "Serve on this port; 0 takes a free one.", most=65535)
+        int, number("--port", "Serve on this port; 0 selects a free port.", most=65535)
     ] = 0,
     no_browser: Annotated[
-        bool, flag("--no-browser", "Print the address, and open no browser.")
+        bool, flag("--no-browser", "Print the address without opening a browser.")
     ] = False,
     export: Annotated[
         Path | None,
-        value("--export", "PAGE", "Write one file that shows a run without a server, and end."),
+        value("--export", "PAGE", "Write one file that shows a run without a server, and exit."),
     ] = None,
     steps: Annotated[
         int | None,

@@ -56,7 +56,7 @@ class PageServer(ThreadingHTTPServer):
 
     **Arguments:**
 
-    - `port`: 0 takes a free one.
+    - `port`: 0 selects a free one.
 
     **Raises:** `OSError` if the port is in use.
     """
