@@ -23,7 +23,7 @@ def sorter(numbers: list[int]) -> snp.SpikingSystem:
 small = TransitionMatrix(sorter([3, 1, 2]))
 print("The transition matrix of sorting three numbers, C' = C + S M:")
 print(small)
-print("The compressed synapse matrix (9 stands for no target):")
+print("The compressed synapse matrix (9 is no target):")
 print(small.compressed_table())
 print("Words by the papers' formulas:", small.words(), "\n")
 

@@ -162,7 +162,6 @@ def test_misspelt_words(text, word):
         ("eventually (n 12 = 3)", "1:15", '"n 12"'),
         ("always y-2 <= 3", "1:8", '"y-2"'),
         ("always y-2-b <= 3", "1:8", '"y-2-b"'),
-        ("always y.1 <= 3", "1:9", "a name with a point is quoted"),
     ],
 )
 def test_names_that_need_quotes(text, place, name):

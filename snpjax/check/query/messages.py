@@ -20,7 +20,7 @@ _HINTS = {
     "->": "write implies",
     "=>": "write implies, or >= for at least",
     "/": "only integers, sums and multiples can be compared",
-    ".": 'numbers of spikes are integers, and a name with a point is quoted: "a.b"',
+    ".": "numbers of spikes are integers",
     "{": 'quote the names of neurons that are no plain words: "in{7}"',
     "[": 'quote the names of neurons that are no plain words: "in[7]"',
     '"': "the quote is not closed",
