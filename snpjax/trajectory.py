@@ -35,7 +35,7 @@ class Save:
     - `outputs`: keep what was sent to the environment in every step.
     - `details`: keep how every step was made (chosen rules, emissions).
     - `budget`: bytes of host memory for all of it; by default 1 GiB, or what is free if that is
-      less. A run that outgrows it goes on, drops what is largest (outputs last, the final state
+      less. A run that outgrows it continues, drops what is largest (outputs last, the final state
       never), and warns with `HistoryDropped`. One that may need more than a given budget has free
       is refused.
     """
@@ -60,7 +60,12 @@ class Save:
         return self.every is not None, self.outputs, self.details
 
     def keeping(self, states: bool, outputs: bool, details: bool) -> "Save":
-        """The same of some of them only."""
+        """The same options restricted to some parts of the history.
+
+        **Arguments:**
+
+        - `states`, `outputs`, `details`: which parts may be kept.
+        """
         return replace(
             self,
             every=self.every if states else None,

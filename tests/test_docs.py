@@ -11,7 +11,14 @@ import snpjax as snp
 from tests.support.code_blocks import differing, rewritten
 from tests.support.format_tables import TABLES
 from tests.support.helpers import REPOSITORY
-from tests.support.public_names import items_of, listed_names, public_names, undocumented
+from tests.support.public_names import (
+    items_of,
+    listed_names,
+    missing_in_function,
+    missing_in_method,
+    public_names,
+    undocumented,
+)
 
 
 @pytest.mark.parametrize("page", TABLES)
@@ -83,6 +90,50 @@ def test_the_reference_lists_each_public_name_once():
 
 def test_public_names_state_their_arguments_and_results():
     assert [*undocumented()] == []
+
+
+def test_what_a_docstring_does_not_state_is_found():
+    def stale(first: int, second: int = 0) -> int:
+        """Sum.
+
+        **Arguments:**
+
+        - `first`: a number.
+        - `third`: no longer a parameter.
+        """
+        if first < 0:
+            raise ValueError("negative")
+        return first + second
+
+    def complete(*, first: int, second: int = 0) -> int:
+        """Sum.
+
+        **Arguments:**
+
+        - `first`, `second`: numbers, such as `third`: of the same
+          sign as `fourth`.
+
+        **Returns:** a number.
+
+        - `fifth`: of another list.
+        """
+        return first + second
+
+    assert [*missing_in_function("stale", stale)] == [
+        "stale: no description of `second`",
+        "stale: no parameter `third`",
+        "stale: no **Returns:**",
+        "stale: no **Raises:**",
+    ]
+    assert [*missing_in_function("complete", complete)] == []
+
+    def method(self, first, second):
+        """From `first` on."""
+
+    own = ["first", "second"]
+    found = [*missing_in_method("method", method, own, set())]
+    assert found == ["method: no description of `second`"]
+    assert [*missing_in_method("method", method, own, {"second"})] == []  # of a base class
 
 
 def test_files_of_the_project_name_one_version():

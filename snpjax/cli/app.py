@@ -18,8 +18,7 @@ from .streams import standard_streams
 # What `snpjax --help` says about the commands: the first paragraph of their own help.
 _COMMANDS = {
     "run": "Run a spiking neural P system and show its computation.",
-    "explore": "Find every configuration of a system, or marking of a net, that can be reached, "
-    "following all choices.",
+    "explore": "Find all reachable configurations of a system, or markings of a net.",
     "check": "Prove or refute properties of all computations of a system or a net.",
     "estimate": "Estimate the probability that something happens, when every neuron chooses "
     "uniformly among its applicable rules.",
@@ -27,7 +26,7 @@ _COMMANDS = {
     "convert": "Write a model file in another format.",
     "draw": "Draw a spiking neural P system or a Sleptsov net.",
     "view": "Draw a system or net in a browser, step it, follow its branches, and change it.",
-    "proliferation": "Cell proliferation read through the dilution of a fluorescent label.",
+    "proliferation": "Cell proliferation, measured by the dilution of a fluorescent label.",
     "sleptsov": "Sleptsov nets: places and transitions as a concurrent program.",
     "formats": "Sparse layouts: which is fastest here, and why it was chosen.",
     "cache": "Compiled programs that are kept on disk for later commands.",

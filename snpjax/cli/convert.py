@@ -13,9 +13,9 @@ from .options import From, Strict, format_from, grouped, value
 
 HELP = f"""Write a model file in another format.
 
-If that cannot hold the model, all that it lacks is listed, nothing is written and the exit status
-is 1. Formats: {names_text("system")}. A .json file is written as native, unless --to websnapse is
-given.
+If that format cannot hold the model, everything that would be lost is listed, nothing is written
+and the exit status is 1. Formats: {names_text("system")}. A .json file is written as native, unless
+--to websnapse is given.
 """
 
 

@@ -46,8 +46,8 @@ def draw(
         int | None,
         number(
             "--run",
-            "Draw a run of at most N steps: who spikes when, and how many spikes neurons hold; of "
-            "a net its marking then.",
+            "Draw a run of at most N steps: which neurons spike when, and how many spikes they "
+            "hold; of a net its markings.",
             most=MOST,
         ),
     ] = None,
@@ -68,16 +68,14 @@ def draw(
             most=MOST_SEED,
         ),
     ] = None,
-    graph: Annotated[
-        bool, flag("--graph", "Draw every configuration that can be reached.")
-    ] = False,
+    graph: Annotated[bool, flag("--graph", "Draw all reachable configurations.")] = False,
     max_configurations: Annotated[
         int,
         number("--max-configurations", "With --graph: find at most N of them.", least=1, most=MOST),
     ] = 100_000,
     max_depth: Annotated[
         int | None,
-        number("--max-depth", "With --graph: follow no path for more than N steps."),
+        number("--max-depth", "With --graph: explore paths of at most N steps."),
     ] = None,
     witness: Annotated[
         int | None,

@@ -34,14 +34,16 @@ class NetOptions:
 
     source_format: FromEither = None
     drop_time: Annotated[
-        bool, flag("--drop-time", "Of a net with times, rates or weights: read it without.")
+        bool, flag("--drop-time", "Ignore the times, rates or weights of a net.")
     ] = False
-    net_id: Annotated[str | None, value("--net", "ID", "PNML: which net of several.")] = None
+    net_id: Annotated[
+        str | None, value("--net", "ID", "PNML: the net to read, if there are several.")
+    ] = None
     ignore_unknown: Annotated[
         bool,
         flag(
             "--ignore-unknown",
-            "PNML: list elements and attributes that are not known, and read the net without.",
+            "PNML: list unknown elements and attributes, and ignore them.",
         ),
     ] = False
 
@@ -94,7 +96,8 @@ class AllPathsOptions:
         value(
             "--rule",
             "RULE",
-            "Of a net: sleptsov (in maximal multiplicity) or petri (once).  [default: sleptsov]",
+            "How transitions of a net fire: sleptsov (maximal multiplicity) or petri (once).  "
+            "[default: sleptsov]",
         ),
     ] = None
 

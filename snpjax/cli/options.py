@@ -90,7 +90,8 @@ From: TypeAlias = Annotated[
     value(
         "--from",
         "FORMAT",
-        f"The format of the file, when its name does not say it: {', '.join(SYSTEM_FORMATS)}.",
+        "The format of the file, if its suffix does not determine it: "
+        f"{', '.join(SYSTEM_FORMATS)}.",
     ),
 ]
 FromEither: TypeAlias = Annotated[
@@ -98,12 +99,12 @@ FromEither: TypeAlias = Annotated[
     value(
         "--from",
         "FORMAT",
-        "The format of the file, when its name does not say it: of a system "
+        "The format of the file, if its suffix does not determine it: of a system "
         f"{', '.join(SYSTEM_FORMATS)}; of a net {', '.join(NET_FORMATS)}.",
     ),
 ]
 Strict: TypeAlias = Annotated[
-    bool, flag("--strict", "Refuse what the definition of 2006 does not have.")
+    bool, flag("--strict", "Refuse what is not in the definition of 2006.")
 ]
 Layout: TypeAlias = Annotated[
     str,
@@ -118,7 +119,7 @@ CheckpointFolder: TypeAlias = Annotated[
     value(
         "--checkpoint",
         "FOLDER",
-        "Save once a minute how far this is; the same command goes on from there.",
+        "Save the progress once a minute; the same command continues from there.",
     ),
 ]
 AsJson: TypeAlias = Annotated[bool, flag("--json", "Print one JSON object.")]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 proliferation = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Cell proliferation read through the dilution of a fluorescent label.",
+    help="Cell proliferation, measured by the dilution of a fluorescent label.",
 )
 
 #: The formats of models by suffix; `.prc` projects are refused by the reader of JSON.

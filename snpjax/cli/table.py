@@ -136,7 +136,7 @@ class _Columns:
         if num_rows(solution) > len(rows):
             wanted = max(wanted, len("... 1,000,000,000 steps ..."))
         readable = min(wanted, max(width // 3, _LEAST_RULES))
-        counted = max(len("rules"), *(len(plural(_num_fired(r), "rule")) for r in rows))
+        counted = max(len("rules"), *(len(_counted(_num_fired(r))) for r in rows))
         self.rules_width = next((w for w in (readable, counted) if w + GAP <= room), 0)
         self.has_texts = self.rules_width == readable
         room -= self.rules_width + (GAP if self.rules_width else 0)
@@ -160,7 +160,7 @@ class _Columns:
         most = min(len(texts), _MAX_LINES * self.rules_width) if self.has_texts else 0
         for shown in range(most, -1, -1):
             missing = len(texts) - shown + others
-            more = f"and {missing:,} more" if shown else plural(missing, "rule")
+            more = f"and {missing:,} more" if shown else _counted(missing)
             lines = _packed([*texts[:shown], *([more] if missing else [])], self.rules_width)
             if len(lines) <= _MAX_LINES:
                 break
@@ -215,6 +215,11 @@ def _fitting(columns: Iterable[_Column], room: int, least: int) -> list[_Column]
 
 def _width(columns: Iterable[_Column]) -> int:
     return sum(GAP + max(map(cell_len, [name, *cells])) for name, cells in columns)
+
+
+def _counted(num_fired: int) -> str:
+    """What stands for the texts of rules."""
+    return f"{num_fired:,} fired"
 
 
 def _num_fired(current: Row) -> int:

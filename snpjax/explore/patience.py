@@ -11,7 +11,7 @@ from .graph import Stop
 
 
 class Patience:
-    """How long a search goes on.
+    """How long a search continues.
 
     - `seconds`: from now; `None` for as long as it takes.
 

@@ -381,7 +381,14 @@ _FUNCTIONS: dict[Holds, str] = {
 
 
 def formats_of(holds: Holds) -> dict[str, Format]:
-    """The built-in formats of one kind of model, by name."""
+    """The built-in formats of one kind of model.
+
+    **Arguments:**
+
+    - `holds`: the kind of model, such as `"system"` or `"net"`.
+
+    **Returns:** the formats by name.
+    """
     return {format.name: format for format in FORMATS if format.holds == holds}
 
 
@@ -406,7 +413,7 @@ def format_named(format: str | Format, holds: Holds) -> Format:
 
 
 def format_to_read(source: Source, holds: Holds) -> Format:
-    """The format that the suffix says, and the text where formats share one.
+    """The format that the suffix selects, and the text where formats share one.
 
     **Raises:** `ReadError` when neither says it.
     """
@@ -418,7 +425,7 @@ def format_to_read(source: Source, holds: Holds) -> Format:
 
 
 def format_to_write(target: Path, holds: Holds) -> Format:
-    """The format that the suffix says. **Raises:** `ValueError` when it says none."""
+    """The format that the suffix selects. **Raises:** `ValueError` when it says none."""
     found = _of_suffix(target, holds)
     if found:
         return next((format for format in found if format.writer), found[0])

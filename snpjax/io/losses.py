@@ -22,11 +22,25 @@ class Losses:
         self.items: list[str] = []
 
     def add(self, item: str, instead: str) -> None:
-        """Note an item, such as "guard a(aa)+ of neuron 'r'", and what is written instead."""
+        """Note something that the format cannot hold.
+
+        **Arguments:**
+
+        - `item`: such as "guard a(aa)+ of neuron 'r'".
+        - `instead`: what is written in its place.
+        """
         self.items.append(f"{item} ({instead})")
 
     def note_text(self, name: str, note: object) -> str | None:
-        """A note of a system as JSON; if it is none, that is a loss."""
+        """Format a note of a system as JSON; one that JSON cannot hold is a loss.
+
+        **Arguments:**
+
+        - `name`: the name of the note.
+        - `note`: its value.
+
+        **Returns:** the text; `None` for a loss.
+        """
         try:
             text = json.dumps(note, allow_nan=False)
             if lone_escape(text) is None:

@@ -331,7 +331,7 @@ class _Builder:
 def _character(text: str, node: _Node, index: int) -> int:
     """The offset of character `index` of a scalar.
 
-    Lines may be folded, so the characters before it that are no blanks are counted.
+    Lines may be folded, so the characters before it that are not blanks are counted.
     """
     assert isinstance(node.value, str | Plain)
     value = node.value if isinstance(node.value, str) else node.value.text

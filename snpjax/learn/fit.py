@@ -78,15 +78,20 @@ def fit(
     mesh: Mesh | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Fitted[ModelT]:
-    """Train a model by any optimiser that has `init` and `update`, as those of optax have.
+    """Train a model with an optimiser of optax, or any other that has `init` and `update`.
 
     **Arguments:**
 
-    - `loss`: `loss(model, *batch, key)`, a number; `batch` are rows of `data`.
+    - `model`: the model, an Equinox module or any other pytree.
+    - `loss`: `loss(model, *batch, key)` returns a scalar; `batch` are rows of `data`.
+    - `optimiser`: for example `optax.adam(1e-2)`.
     - `data`: arrays with a row for each sample. Every epoch takes them in another order, and leaves
       out what does not fill a batch.
-    - `key`: it is consumed.
-    - `where`: what of the model is trained, as `eqx.tree_at` says it: its arrays of floats.
+    - `epochs`: the number of passes through the data, 0 or more.
+    - `key`: a typed PRNG key, of the order of samples and of the losses; it is consumed.
+    - `batch_size`: the number of samples in a batch.
+    - `where`: maps the model to the part of it that is trained, as in `eqx.tree_at`; only its
+      arrays of floats are. By default all of it.
     - `parts`: the loss of a batch is the mean of the losses of this many equal parts of it, each
       with a key of its own; gradients are added in the order of the parts. One part after the other
       is computed, and the gradients of all are kept until they are added.
@@ -176,7 +181,7 @@ def _fit(
 
     def trained() -> ModelT:
         found = carry.parameters
-        if mesh is not None:  # any device may go on with it
+        if mesh is not None:  # any device may continue with it
             found = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), found)
         return _with(model, where, found)
 

@@ -61,7 +61,14 @@ class Bins:
         return np.logspace(low, high, self.num)
 
     def of(self, values: Float[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
-        """The bin of each value; the number of bins for those above the last edge."""
+        """Find the bin of each value.
+
+        **Arguments:**
+
+        - `values`: `(*shape,)` fluorescences.
+
+        **Returns:** `(*shape,)` numbers of bins; `num` for values above the last edge.
+        """
         return np.searchsorted(self.edges, values, side="left")
 
     def count(
@@ -72,7 +79,16 @@ class Bins:
         rule: BinRule = BinRule.CALIBRATION,
         phi_min: float | None = None,
     ) -> Float[np.ndarray, " bins"]:
-        """The cells of each bin.
+        """Count the cells of each bin.
+
+        **Arguments:**
+
+        - `values`: `(values,)` fluorescences.
+        - `counts`: `(values,)` cells of each.
+        - `rule`: what happens to values outside the bins.
+        - `phi_min`: the threshold below which `BinRule.DISPLAY` drops values, besides `lowest`.
+
+        **Returns:** `(bins,)` sums of cells.
 
         **Raises:** `ValueError` for cells above the last edge, with `BinRule.CALIBRATION`.
         """
@@ -88,7 +104,16 @@ class Bins:
         rule: BinRule = BinRule.CALIBRATION,
         phi_min: float | None = None,
     ) -> Int[np.ndarray, " values"]:
-        """The bin of each value, `NO_BIN` where it is dropped; otherwise as `count`."""
+        """Find the bin of each value, or `NO_BIN` where it is dropped.
+
+        **Arguments:**
+
+        - `values`, `counts`, `rule`, `phi_min`: as in `count`.
+
+        **Returns:** `(values,)` numbers of bins.
+
+        **Raises:** `ValueError` for cells above the last edge, with `BinRule.CALIBRATION`.
+        """
         values, counts = np.asarray(values), np.asarray(counts)
         index = self.of(values)
         above = index == self.num

@@ -26,7 +26,7 @@ class Uncertainty:
 
     Numbers on a bound are taken as known: their errors are 0, and those of the others too small if
     the truth lies beyond. Numbers that the data do not determine have infinite errors: the mean of
-    a type without cells, or the shares of two types that cannot be told apart. That is, their
+    a type without cells, or the shares of two types that cannot be distinguished. That is, their
     standard error would exceed the distance of their bounds.
 
     - `names`, `values`: of all numbers that were searched, and `lower` and `upper`, their bounds.
@@ -57,9 +57,18 @@ class Uncertainty:
         return self.covariance / np.outer(scale, scale)
 
     def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
-        """Confidence intervals from the normal law, by the names of numbers (`fast mean`) and, of
-        proportions, of types (`fast proportion`). They end at the bounds of the search; the
-        interval of a number that the data do not determine is all between them."""
+        """Confidence intervals from the normal approximation.
+
+        They end at the bounds of the search; the interval of a parameter that the data do not
+        determine covers all values between them.
+
+        **Arguments:**
+
+        - `level`: the confidence, between 0 and 1.
+
+        **Returns:** the lower and the upper end by the name of the parameter (`fast mean`, in
+        hours) or of the proportion (`fast proportion`).
+        """
         factor = float(ndtri((1 + level) / 2))
         low = np.maximum(self.values - factor * self.standard_errors, self.lower)
         high = np.minimum(self.values + factor * self.standard_errors, self.upper)
@@ -103,8 +112,17 @@ class Profile:
     points: Float[np.ndarray, "values numbers"]
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Where the loss is below the quantile of its asymptotic law, chi-square with one degree of
-        freedom; an end is that of the profile where the loss stays below it."""
+        """The confidence interval in which the loss stays below its limit.
+
+        The limit is the quantile of the asymptotic law, chi-square with one degree of freedom.
+        Where the loss stays below it, the interval ends with the profile.
+
+        **Arguments:**
+
+        - `level`: the confidence, between 0 and 1.
+
+        **Returns:** the lower and the upper end, in the unit of the parameter.
+        """
         limit = float(chdtri(1, 1 - level))
         best = int(np.argmin(self.loss))
 
@@ -123,9 +141,17 @@ class Profile:
 
 
 def uncertainty(calibration: Calibration) -> Uncertainty:
-    """The standard errors of a calibration, at its best point.
+    """Compute the standard errors of a calibration at its optimum.
 
-    For a likelihood or a Hellinger distance, whose minima have the same errors for many cells.
+    They hold for a likelihood and for a Hellinger distance, whose minima have the same errors for
+    many cells.
+
+    **Arguments:**
+
+    - `calibration`: the result of `calibrate`.
+
+    **Returns:** an `Uncertainty`: standard errors, covariance and confidence intervals. Types that
+    the data do not determine are listed, with infinite errors.
     """
     search, found = calibration.search, _Information.of(calibration)
     total, free, p, slopes = calibration.observed.sum(), found.free, found.p, found.slopes

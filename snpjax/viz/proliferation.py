@@ -134,13 +134,18 @@ def draw(
     *,
     bins: Bins = _BINS,
 ) -> "Figure":
-    """Four pictures on one page: the measured and the expected histogram with the band that 95 % of
-    experiments would lie in, the expected one by type and by generation, and the residuals in
-    standard deviations. Expected cells are scaled to those measured.
+    """Compare a model with a measured histogram in four pictures on one page.
+
+    They show the measured and the expected histogram with the band that contains 95 % of
+    experiments, the expected one by type and by generation, and the residuals in standard
+    deviations. Expected cells are scaled to those measured.
 
     **Arguments:**
 
-    - `path`: write a `.png`, `.svg` or `.pdf` file.
+    - `model`: the model, often that of a calibration.
+    - `measured`: the histogram measured after `model.duration`.
+    - `path`: the `.png`, `.svg` or `.pdf` file to write; `None` for none.
+    - `bins`: the bins of both histograms.
 
     **Returns:** the matplotlib figure.
 

@@ -33,8 +33,8 @@ def timings(
 
     **Returns:** the axes.
 
-    **Raises:** `ValueError` for an empty table, a time that is no positive number, or a choice that
-    is not in it, all problems at once; `ImportError` without matplotlib.
+    **Raises:** `ValueError` for an empty table, a time that is not a positive number, or a choice
+    that is not in it, all problems at once; `ImportError` without matplotlib.
     """
     _check(seconds, chosen)
     directions = list(dict.fromkeys(direction for _, direction in seconds))
@@ -94,7 +94,7 @@ def _check(
     problems = [] if seconds else ["the table is empty (give {(layout, direction): seconds})"]
     for pair, value in seconds.items():
         if value is not None and not (np.isfinite(value) and value > 0):
-            problems.append(f"{pair}: {value!r} is no time (give seconds above 0, or None)")
+            problems.append(f"{pair}: {value!r} is not a time (give seconds above 0, or None)")
     known = {*seconds, *(layout for layout, _ in seconds)}
     if chosen is not None and chosen not in known:
         problems.append(f"{chosen!r} was chosen, but is not in the table")

@@ -25,7 +25,7 @@ def read_chain(source: Source, level: Level) -> snp.SpikingSystem:
     spikes, at = [], 0
     for line in source.text.splitlines():
         if not line.isdecimal():
-            report.error(at, f"{line!r} is no number of spikes (write digits)")
+            report.error(at, f"{line!r} is not a number of spikes (write digits)")
         spikes.append(line)
         at += len(line) + 1
     report.finish()
@@ -51,7 +51,7 @@ def test_a_format_of_systems_from_outside(tmp_path):
     snp.write(system, path, format=CHAIN)
     assert path.read_text() == "2\n0\n1\n" and snp.read(path, format=CHAIN) == system
     path.write_text("2\nx\n")
-    with pytest.raises(snp.ReadError, match=r"model.pli:2:1: 'x' is no number of spikes"):
+    with pytest.raises(snp.ReadError, match=r"model.pli:2:1: 'x' is not a number of spikes"):
         snp.read(path, format=CHAIN)
     with_output = snp.SpikingSystem(system.neurons, system.synapses, output="n1")
     with pytest.raises(snp.WriteError, match=r"chains cannot hold:\n  output neuron 'n1'"):

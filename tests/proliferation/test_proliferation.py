@@ -347,7 +347,11 @@ def test_distance_is_that_of_the_reference():
     [
         ([1.0, 2.0], [3, -1], "channel 1 (fluorescence 2, count -1): negative count"),
         ([2.0, 1.0], [3, 1], "channel 1 (fluorescence 1, count 1): not in ascending order"),
-        ([1.0, 1.0], [3, 1], "channel 1 (fluorescence 1, count 1): this fluorescence stands twice"),
+        (
+            [1.0, 1.0],
+            [3, 1],
+            "channel 1 (fluorescence 1, count 1): this fluorescence appears twice",
+        ),
         ([1.0, math.nan], [3, 1], "channel 1 (fluorescence nan, count 1): fluorescence is to be"),
         ([1.0, 2.0], [3.0, math.nan], "channel 1 (fluorescence 2, count nan): the count is not fi"),
         ([1.0, 2.0], [3.0, 0.5], "channel 1 (fluorescence 2, count 0.5): the count is not an int"),

@@ -634,7 +634,7 @@ def test_a_net_is_opened_edited_and_saved():
     begun = session.answer("begin", {})
     assert begun["read"] and begun["system"]["kind"] == "net" and begun["format"] == "lsn"
     wrong = session.answer("edit", {"model": begun["model"], "neuron": 0, "spikes": "-1"})
-    assert not wrong["read"] and "-1 is no number of tokens" in wrong["findings"][0]["message"]
+    assert not wrong["read"] and "-1 is not a number of tokens" in wrong["findings"][0]["message"]
     after = session.answer("edit", {"model": begun["model"], "neuron": 0, "spikes": "5"})
     rows = session.answer("step", {"model": after["model"], "at": 0, "count": 9, "rest": 0})["rows"]
     run = snp.run(net_of_text(NETS["priorities"][0], {"x": 5}))
@@ -795,7 +795,7 @@ def test_export_writes_one_file(pair_file, tmp_path):
     [
         (["missing.pli"], "there is no such file"),
         (["{tmp}/pair.exe"], "unknown suffix '.exe'"),
-        (["{pair}", "--steps", "3"], "it says how --export runs"),
+        (["{pair}", "--steps", "3"], "it applies to --export only"),
         (["{tmp}/net.lsn", "--strict"], "this is a file of a net"),
         (["{pair}", "--export", "{tmp}/no/page.html"], "there is no folder"),
         (["{bad}", "--export", "{tmp}/page.html"], "bad.pli:1:1"),

@@ -566,3 +566,13 @@ def test_every_sign_of_a_picture_is_one_of_latex():
 def test_ligatures_of_latex_do_not_change_names():
     assert latex_text("a--b  c") == "a-{}-b~~c"
     assert latex_text("?`x'") == r"?{}\textasciigrave{}x\textquoteright{}"
+
+
+def test_axes_are_not_saved(tmp_path):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    figure, ax = plt.subplots()
+    with pytest.raises(TypeError, match=r"Pass `ax\.figure`"):
+        snp.viz.save(ax, tmp_path / "x.png")
+    with pytest.raises(TypeError, match="`figure` is a list"):
+        snp.viz.save([figure], tmp_path / "x.png")
+    plt.close(figure)

@@ -37,10 +37,16 @@ _MAX_COEFFICIENTS = 2**30
 
 
 def parse_query(text: str) -> Query:
-    """A query of the language of `docs/checking.md`. Whether it can be checked, and whether its
-    neurons exist, is told later.
+    """Parse a query of the language that "Checking" in the documentation describes.
 
-    **Raises:** `QueryError` with the place where the text is no query.
+    **Arguments:**
+
+    - `text`: the query, for example `"always n3 <= 4"`.
+
+    **Returns:** a `Query`. Only its syntax has been checked; whether a system has its neurons is
+    checked when the query is evaluated.
+
+    **Raises:** `QueryError` with the place of a syntax error.
     """
     if len(text) > MAX_LENGTH:
         problem = f"the query has {len(text):,} characters (at most {MAX_LENGTH:,} are read)"

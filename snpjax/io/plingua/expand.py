@@ -39,7 +39,7 @@ class SystemDraft:
     from.
 
     `are_labels_known` is false when a mistake may have kept neurons from being created: names that
-    no neuron has are no errors of their own then.
+    no neuron has are not errors of their own then.
     """
 
     neurons: list[tuple[str, int]] = field(default_factory=list)
@@ -82,7 +82,7 @@ def expand(report: Report, frame: Frame) -> SystemDraft:
 def expand_families(report: Report, frame: Frame) -> tuple[FamilyDraft, SystemDraft]:
     """Run `main` and what it calls, with every family as arrays; the draft has the rest.
 
-    Nothing is told: a file with a mistake is read again, one by one.
+    Nothing is reported: a file with a mistake is read again, one by one.
 
     **Raises:** `Irregular` if the file has a mistake, or something that families cannot hold.
     """

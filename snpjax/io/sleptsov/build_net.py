@@ -10,12 +10,12 @@ from ..source import Report
 
 
 def build_net(report: Report, *, quiet: bool = False, **arguments: Any) -> SleptsovNet:
-    """The net of these arguments, after the findings of the reader are told.
+    """The net of these arguments, after the findings of the reader are reported.
 
-    What the net itself warns about is told of the file as a whole, unless `quiet`.
+    What the net itself warns about is reported for the file as a whole, unless `quiet`.
 
     **Raises:** `ReadError`, with every error that was reported; an invalid net that no reader has
-    located is told of the file as a whole, too.
+    located is reported for the file as a whole, too.
     """
     report.finish()
     path = report.source.path

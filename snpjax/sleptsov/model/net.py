@@ -72,7 +72,7 @@ class AbstractRunnableNet(abc.ABC):
     ) -> "tuple[AnyMachine, NetState]":
         """Where a run begins: a marking, tokens by place, or the `state` of an earlier solution.
 
-        **Raises:** `ValueError` for what is no marking of the net.
+        **Raises:** `ValueError` for what is not a marking of the net.
         """
         from ..lower.lowered import started
 
@@ -145,7 +145,7 @@ class SleptsovNet(AbstractRunnableNet):
       `priority_order` is the canonical one.
     - `final_markings`: `(markings, places)` where a computation is meant to end, one or several.
       They change no run; queries know them as `final`.
-    - `notes`: what a file says besides, in values of JSON. It changes nothing, and is no part of
+    - `notes`: what a file says besides, in values of JSON. It changes nothing, and is not part of
       what makes nets equal.
 
     **Raises:** `InvalidNet`, a `ValueError`, with every problem at once.

@@ -191,7 +191,9 @@ def _links(system: SpikingSystem) -> list[CardLink]:
     if isinstance(system.variant, SynapseRules):
         texts = {pair: ", ".join(rule_lines(own, "", 2)) for pair, own in system.variant.rules}
     elif isinstance(system.variant, Channels):
-        texts = {pair: _channels_text(own) for pair, own in system.variant.of.items()}
+        texts = {
+            pair: _channels_text(own) for pair, own in system.variant.channels_of_synapse.items()
+        }
     else:
         texts |= _timed_texts(system)
     links = [

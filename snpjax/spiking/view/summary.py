@@ -31,7 +31,7 @@ from .pretty import pretty, rule_lines, spikes_text
 MAX_NEURONS = 60
 _MAX_RULES = 4  # of a population
 MAX_NAME = 24
-_MAX_KINDS = 4  # lists of rules in a family that are told apart
+_MAX_KINDS = 4  # lists of rules in a family that are distinguished
 
 _FAMILY = re.compile(r"(.*?)[_ .-]?(?:\{[^{}]*\}|\[[^\[\]]*\]|\d+)", re.DOTALL)
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -61,7 +61,7 @@ class CardLink(NamedTuple):
 
 
 def summary(system: AnySystem, max_cards: int) -> tuple[list[Card], list[CardLink]]:
-    """A large system in few boxes, at most this many where it is no system of populations."""
+    """A large system in few boxes, at most this many where it is not a system of populations."""
     if isinstance(system, PopulationSystem):
         numbers = {name: number for number, name in enumerate(system.populations)}
         cards = [_population(system, p) for p in system.populations.values()]
@@ -102,8 +102,8 @@ def summary(system: AnySystem, max_cards: int) -> tuple[list[Card], list[CardLin
 
 
 def _groups(system: SpikingSystem, most: int) -> list[tuple[str, list[int]]]:
-    """Neurons by the family of their names, told apart by their rules where these are few lists; by
-    family alone, or in one box, where that makes too many."""
+    """Neurons by the family of their names, distinguished by their rules where these are few lists;
+    by family alone, or in one box, where that makes too many."""
     families: dict[str, list[int]] = {}
     for number, neuron in enumerate(system.neurons):
         match = _FAMILY.fullmatch(neuron.name)
