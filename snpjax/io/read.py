@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -37,6 +37,7 @@ def read(
     *,
     format: SystemFormat | Format | None = None,
     level: Level = "extended",
+    parameters: Mapping[str, int | str] | None = None,
 ) -> AnySystem:
     """Read a spiking neural P system from a model file.
 
@@ -46,18 +47,21 @@ def read(
       (`.pli`, `.json`, `.xml`) the content does.
     - `format`: the format, when neither does; a name, or a `snpjax.io.Format` of your own.
     - `level`: the validity level. A native file that says `"strict"` is strict in any case.
+    - `parameters`: P-Lingua: the member of a family, `{"n": 8}`. It gives the parameters of `main`
+      their values, integers or texts, and variables that are defined before the modules other ones.
 
     **Returns:** the system; one of populations where a P-Lingua file makes more than 100,000
     instances of regular families. What is accepted but probably not meant is told in one
     `ReadWarning`.
 
     **Raises:** `ReadError` with every independent error of the file, each `path:line:column:
-    problem (fix)`.
+    problem (fix)`; a parameter that the file does not have, or does not use, is one. `ValueError`
+    for `parameters` of a format that has none.
     """
     if level not in get_args(Level):
         raise ValueError(f'the level is {level!r} (write "strict" or "extended")')
     source, known = _opened(path, format, "system")
-    return read_source(source, known, level)
+    return read_source(source, known, level, parameters)
 
 
 def read_net(
@@ -101,9 +105,18 @@ def read_net(
     )
 
 
-def read_source(source: Source, format: SystemFormat | Format, level: Level) -> AnySystem:
+def read_source(
+    source: Source,
+    format: SystemFormat | Format,
+    level: Level,
+    parameters: Mapping[str, int | str] | None = None,
+) -> AnySystem:
     """The system that a text describes. **Raises:** `ReadError`, whatever the text."""
-    return _read(source, format_named(format, "system"), AnySystem, level)
+    known = format_named(format, "system")
+    if parameters is None:
+        return _read(source, known, AnySystem, level)
+    check_options(known, {"parameters"})
+    return _read(source, known, AnySystem, level, parameters=parameters)
 
 
 def read_net_source(
