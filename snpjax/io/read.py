@@ -1,7 +1,6 @@
 """Reading and writing model files, whatever their format."""
 
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -9,6 +8,7 @@ from typing import Any, get_args
 from snpjax_formats.atomic import atomic_write
 
 from .._text.surrogates import HALF, lone_surrogate
+from .._text.warn import warn
 from ..sleptsov import SleptsovNet
 from ..sleptsov.linking import HighNet
 from ..spiking.model.communication_variants import Channels, Requests
@@ -281,4 +281,4 @@ def _write(
         raise WriteError(losses.format_name, losses.items)
     atomic_write(target, text)
     if losses.items:
-        warnings.warn(WriteWarning(losses.format_name, losses.items), stacklevel=3)
+        warn(WriteWarning(losses.format_name, losses.items))
