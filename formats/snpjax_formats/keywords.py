@@ -3,7 +3,6 @@
 Python itself suggests it from 3.13 on; for older versions a call that fails so is wrapped.
 """
 
-import inspect
 import re
 import sys
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 
-_ANY_KEYWORD = inspect.CO_VARKEYWORDS
 _UNKNOWN = re.compile(r"(\S+)\(\) got an unexpected keyword argument '(\w+)'")
 
 
@@ -51,8 +49,10 @@ def suggesting(package: ModuleType, name: str) -> Any:
 def _replace(holder: object, name: str, function: object) -> None:
     if not isinstance(function, FunctionType) or function.__code__ is _CALL:
         return
-    original = inspect.unwrap(function)
-    if isinstance(original, FunctionType) and not original.__code__.co_flags & _ANY_KEYWORD:
+    from inspect import CO_VARKEYWORDS, unwrap  # not needed by `import snpjax`
+
+    original = unwrap(function)
+    if isinstance(original, FunctionType) and not original.__code__.co_flags & CO_VARKEYWORDS:
         setattr(holder, name, _wrapped(function))
 
 
@@ -76,12 +76,13 @@ _CALL = _wrapped(suggesting).__code__
 def _suggestion(function: Callable[..., Any], message: str) -> str:
     """What to add to the message of a call of this function with an unknown keyword."""
     from difflib import get_close_matches  # only on the way to an error
+    from inspect import Parameter, signature
 
     found = _UNKNOWN.fullmatch(message)
     if found is None or found[1] != function.__qualname__:
         return ""
-    positional = inspect.Parameter.POSITIONAL_ONLY
-    parameters = inspect.signature(function).parameters.values()
-    known = [x.name for x in parameters if x.kind is not positional and x.name != "self"]
+    parameters = signature(function).parameters.values()
+    known = [x.name for x in parameters if x.kind is not Parameter.POSITIONAL_ONLY]
+    known = [name for name in known if name != "self"]
     near = get_close_matches(found[2], known, 1) if found[2] not in known else ()
     return f". Did you mean '{near[0]}'?" if near else ""
