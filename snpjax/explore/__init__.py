@@ -14,4 +14,5 @@ from .memory_limits import MemoryLimits as MemoryLimits
 from .patience import Patience as Patience
 
 
+
 suggest_keywords(__name__)
