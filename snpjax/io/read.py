@@ -195,6 +195,8 @@ def model_text(
         writers = ", ".join(f.name for f in formats_of(known.holds).values() if f.writer)
         raise ValueError(f"{known.title} is read, not written (write {writers})")
     losses = Losses(known.title)
+    if not is_net and known.name != "native":
+        losses.instead = "a .snp.json file, which holds every part of a system"
     if is_net:
         if ("sub-nets" in known.keeps) != isinstance(model, HighNet):
             raise ValueError(
@@ -278,7 +280,7 @@ def _write(
     known = format_to_write(target, holds) if format is None else format_named(format, holds)
     text, losses = model_text(model, known)
     if losses.items and not lossy:
-        raise WriteError(losses.format_name, losses.items)
+        raise WriteError(losses)
     atomic_write(target, text)
     if losses.items:
-        warn(WriteWarning(losses.format_name, losses.items))
+        warn(WriteWarning(losses))
