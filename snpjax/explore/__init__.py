@@ -14,5 +14,4 @@ from .memory_limits import MemoryLimits as MemoryLimits
 from .patience import Patience as Patience
 
 
-
 suggest_keywords(__name__)
