@@ -103,7 +103,7 @@ accuracies, network, logits = [], None, np.zeros(0)
 for seed in range(options.seeds):
     one, other, third = jr.split(jr.key(seed), 3)
     layers = drawn(64, size, fires, one), drawn(size, 10, (), other)
-    layers, losses = learn.fit(
+    fitted = learn.fit(
         layers,
         loss,
         adam,
@@ -112,10 +112,13 @@ for seed in range(options.seeds):
         key=third,
         where=weights,
     )
-    network = learn.chain(layers, source=learn.relay(16))
+    network = learn.chain(fitted.model, source=learn.relay(16))
     logits = np.asarray(answers(network, jnp.asarray(test.T, jnp.float32)))
     accuracies.append(np.mean(np.argmax(logits, axis=0) == test_labels))
-    print(f"seed {seed}: {accuracies[-1]:.1%} of {len(test)} test images, loss {losses[-1]:.3f}")
+    print(
+        f"seed {seed}: {accuracies[-1]:.1%} of {len(test)} test images, "
+        f"loss {fitted.losses[-1]:.3f}"
+    )
 print(f"mean {np.mean(accuracies):.2%}, {time.process_time() - began:.0f} s of CPU time")
 
 with warnings.catch_warnings():

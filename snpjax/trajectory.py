@@ -2,7 +2,6 @@
 
 import abc
 import operator
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from jaxtyping import Bool, Int, PyTree
 from snpjax_formats import host_free_bytes
 
 from ._text.counts import plural
+from ._text.warn import warn
 from .results import HALTED, OUT_OF_MEMORY, RESULTS, codes_of, has_failed
 
 
@@ -503,7 +503,7 @@ def warn_of_dropping(limit: str, kept: str) -> None:
         f"The history of this run outgrew {limit}; kept: {kept}. Try `Save(every=...)`, or a "
         "larger `Save(budget=...)`."
     )
-    warnings.warn(HistoryDropped(message, kept), stacklevel=8)
+    warn(HistoryDropped(message, kept))
 
 
 def _presented(present: Callable[[PyTree], PyTree], part: Flat) -> Flat:

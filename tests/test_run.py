@@ -468,6 +468,11 @@ def test_solution_reads_well():
     solution = snp.run(generator(), max_steps=3)
     assert "not halted after 3 steps" in repr(solution)
     assert "train of n3: 1 0 0" in repr(solution)
+    assert "number computed" not in repr(solution)  # there is no second spike yet
+    found = snp.run(generator(), choice=snp.UniformChoice(jr.key(3)), max_steps=40)
+    number = found.interval()
+    assert number is not None
+    assert f"  number computed: {number} (between the first two spikes of n3)" in repr(found)
     assert "<table>" in solution._repr_html_() and "n1: a^2/a -&gt; a" in solution._repr_html_()
     assert "<table>" in generator()._repr_html_()
     batch = snp.run(generator(), paths=3, max_steps=3)

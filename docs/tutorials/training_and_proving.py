@@ -78,7 +78,7 @@ def loss(layers, inputs, wanted, key):
 # `learn.fit` is a compiled training loop for any optax optimiser. `where` selects what is trained.
 
 # %%
-layers, losses = learn.fit(
+fitted = learn.fit(
     layers,
     loss,
     optax.adam(0.05),
@@ -88,6 +88,7 @@ layers, losses = learn.fit(
     batch_size=len(pairs),
     where=lambda layers: [layer.model.synapses for layer in layers],
 )
+layers, losses = fitted.model, fitted.losses
 answers = np.argmax(counted(layers, jnp.asarray(pairs)), axis=0)
 print(f"loss {losses[0]:.3f} -> {losses[-1]:.3f}; {np.mean(answers == labels):.0%} correct")
 assert np.all(answers == labels)

@@ -1,5 +1,7 @@
 """What can be proved of all computations of a system, and computed from its graph."""
 
+from snpjax_formats.keywords import suggest_keywords
+
 from .check import check as check
 from .coverability.coverability import (
     Coverability as Coverability,
@@ -47,3 +49,6 @@ from .structural.invariants import (
 )
 from .unboundedness.growth import Growth as Growth, growth as growth
 from .verdict import Status as Status, Verdict as Verdict
+
+
+suggest_keywords(__name__)

@@ -180,6 +180,7 @@ def _witness_lines(verdict: Verdict) -> Iterator[str]:
         return
     steps, trace = verdict.num_steps, verdict.trace
     first = _MAX_STEPS - _LAST_STEPS
+    stays = verdict.loop is not None and bool(verdict.configurations.is_halting[-1])
     for step in range(steps + 1):
         if steps > _MAX_STEPS and first < step <= steps - _LAST_STEPS:
             if step == first + 1:
@@ -191,7 +192,11 @@ def _witness_lines(verdict: Verdict) -> Iterator[str]:
             state, rules = _listed(trace.changes(step)), _listed(trace.actions(step))
             if not rules and verdict.configurations.is_halting[step - 1]:
                 state = "halted"
-        mark = "  <- repeated from here" if step == verdict.loop and steps > step else ""
+            if not rules and stays and verdict.configurations.is_halting[step - 1]:
+                yield "  halts; the last configuration repeats"
+                return
+        is_start = step == verdict.loop and steps > step and not stays
+        mark = "  <- repeated from here" if is_start else ""
         yield f"  step {step}: " + " | ".join(part for part in (rules, state) if part) + mark
 
 

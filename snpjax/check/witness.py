@@ -95,11 +95,14 @@ class Witness(Generic[ConfigurationsT, StepsT]):
         return self._state(0, told) or [f"no {self.schema.counted}"]
 
     def changes(self, step: int) -> list[str]:
-        """What is different after a step."""
+        """What is different after a step, without what counts down to its end."""
         tables = [table.values for table in self._told]
         if self._labels is not None:
             tables.append(self._labels[:, : self.num_columns])
         changed = np.any([values[step] != values[step - 1] for values in tables], axis=0)
+        names = self._names(step)
+        for i in np.flatnonzero(changed).tolist():
+            changed[i] = self.schema.countdown(names[i], 0) is None
         return self._state(step, changed) or ["no change"]
 
     def actions(self, step: int) -> list[str]:
@@ -132,10 +135,11 @@ class Witness(Generic[ConfigurationsT, StepsT]):
         names, (counts, *others) = self._names(step), self._told
         texts = []
         for i in np.flatnonzero(columns).tolist():
-            relation = ">=" if self._is_cut[step, i] else "="
+            count, relation = int(counts.values[step, i]), ">=" if self._is_cut[step, i] else "="
             remarks = [x.words.format(x.values[step, i]) for x in others if x.values[step, i]]
             remark = f" ({', '.join(remarks)})" if remarks else ""
-            texts.append(f"{names[i]} {relation} {counts.values[step, i]}{remark}")
+            text = self.schema.countdown(names[i], count) or f"{names[i]} {relation} {count}"
+            texts.append(f"{text}{remark}")
         return texts
 
     # ---- as plain values ----

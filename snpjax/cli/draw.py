@@ -14,6 +14,7 @@ from .options import (
     MOST_SEED,
     AsJson,
     File,
+    Parameters,
     Strict,
     choice_of,
     flag,
@@ -84,6 +85,7 @@ def draw(
     neurons: Annotated[
         int, number("--neurons", "Draw more than N neurons in groups.", least=1)
     ] = 60,
+    parameters: Parameters = None,
     nets: NetOptions,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -112,7 +114,9 @@ def draw(
     from . import data
     from .text import printable
 
-    model = model_of(read_model(file, nets, strict=strict, of_systems={"--paths": paths}))
+    of_systems = {"--paths": paths}
+    read = read_model(file, nets, strict=strict, parameters=parameters, of_systems=of_systems)
+    model = model_of(read)
     with refusals(output, failures=(snp.RunFailed,)):
         if graph:
             what = _graph(model, output, max_configurations, max_depth, witness)

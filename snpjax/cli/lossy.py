@@ -95,8 +95,7 @@ class WriteOptions:
             ending = {"losses": losses.items, "written": is_written}
             print_json({**report, **files, **sizes(flat), **ending})
         if not is_written:
-            refusal = WriteError(losses.format_name, losses.items)
-            raise ended(f"error: {target}: {refusal}", FAILED)
+            raise ended(f"error: {target}: {WriteError(losses)}", FAILED)
         for loss in losses.items:
             typer.echo(f"warning: {target}: lost in {format.title}: {loss}", err=True)
         if not self.as_json:

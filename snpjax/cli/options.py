@@ -103,6 +103,15 @@ FromEither: TypeAlias = Annotated[
         f"{', '.join(SYSTEM_FORMATS)}; of a net {', '.join(NET_FORMATS)}.",
     ),
 ]
+Parameters: TypeAlias = Annotated[
+    list[str] | None,
+    value(
+        "--set",
+        "NAME=VALUE",
+        "P-Lingua: give a parameter of main, or a variable that is defined before the modules, "
+        "this value; may be repeated.",
+    ),
+]
 Strict: TypeAlias = Annotated[
     bool, flag("--strict", "Refuse what is not in the definition of 2006.")
 ]
@@ -152,6 +161,24 @@ def format_from(name: str | None, *holds: "Holds") -> "Format | None":
         return None
     readable = {x.name: x for x in FORMATS if x.reader and x.holds in holds}
     return one_of(readable, name, "format", "--from", that=" that is read here")
+
+
+def parameters_of(texts: list[str] | None) -> dict[str, int | str] | None:
+    """The values that `--set` gives to parameters, texts where they are no integers."""
+    if not texts:
+        return None
+    found: dict[str, int | str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not name or not equals or not value:
+            message = f"{text!r} is no NAME=VALUE (write a parameter and its value)"
+            raise typer.BadParameter(message, param_hint="--set")
+        if name in found:
+            message = f"{name!r} is set twice (leave one out)"
+            raise typer.BadParameter(message, param_hint="--set")
+        is_integer = re.fullmatch(r"[+-]?[0-9]{1,1000}", value)
+        found[name] = int(value) if is_integer else value
+    return found
 
 
 def refuse_given(options: Mapping[str, object], why: str) -> None:
@@ -257,6 +284,11 @@ _ADVICE = {
     "share them among devices with `mesh=`": "share them among --devices",
     "keep less with `save=`": "make fewer --steps",
     "Run fewer `paths` at a time, or keep less of them with `save=`.": "Try fewer --paths.",
+    "has no option `parameters`": "has no option --set",
+    "has no option `drop_time`": "has no option --drop-time",
+    "has no option `net`": "has no option --net",
+    "has no option `ignore_unknown`": "has no option --ignore-unknown",
+    "has no option `max_flat_size`": "has no option --max-flat-size",
     "Leave out `memory` and `exact`, or `mesh`.": (
         "Leave out --memory, --host-memory, --spill-folder and --fingerprints, or --devices."
     ),

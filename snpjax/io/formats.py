@@ -61,8 +61,8 @@ class Format:
       bytes of its files by suffix, in blocks.
     - `recognises`: whether a `Source` is of this format, asked where several formats share its
       suffix; `None` recognises every text.
-    - `options`: which keyword arguments of `read_net` the reader takes, or of `write_graph` the
-      writer.
+    - `options`: which keyword arguments of `read` or `read_net` the reader takes, or of
+      `write_graph` the writer.
     - `keeps`: what the format can hold: `"populations"` as such, the `"compatibility"` with other
       simulators, `"variants"`; the `"final markings"` of a net, the `"sub-nets"` of a `HighNet`.
     - `help`: what it is, in a line of the documentation.
@@ -135,6 +135,7 @@ FORMATS: tuple[Format, ...] = (
         (".pli",),
         *_in(".plingua", "read_plingua", "write_plingua"),
         lambda s: bool(_MODEL.search(s.text)) or is_json(s.text),
+        options=("parameters",),
         keeps=("populations",),
         help="the spiking model; other modes, anti-spikes and astrocytes are refused by name, and "
         "families are written as ranges",

@@ -1,14 +1,14 @@
 """Reading and writing model files, whatever their format."""
 
 import os
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from snpjax_formats.atomic import atomic_write
 
 from .._text.surrogates import HALF, lone_surrogate
+from .._text.warn import warn
 from ..sleptsov import SleptsovNet
 from ..sleptsov.linking import HighNet
 from ..spiking.model.communication_variants import Channels, Requests
@@ -37,6 +37,7 @@ def read(
     *,
     format: SystemFormat | Format | None = None,
     level: Level = "extended",
+    parameters: Mapping[str, int | str] | None = None,
 ) -> AnySystem:
     """Read a spiking neural P system from a model file.
 
@@ -46,18 +47,21 @@ def read(
       (`.pli`, `.json`, `.xml`) the content does.
     - `format`: the format, when neither does; a name, or a `snpjax.io.Format` of your own.
     - `level`: the validity level. A native file that says `"strict"` is strict in any case.
+    - `parameters`: P-Lingua: the member of a family, `{"n": 8}`. It gives the parameters of `main`
+      their values, integers or texts, and variables that are defined before the modules other ones.
 
     **Returns:** the system; one of populations where a P-Lingua file makes more than 100,000
     instances of regular families. What is accepted but probably not meant is reported in one
     `ReadWarning`.
 
     **Raises:** `ReadError` with every independent error of the file, each `path:line:column:
-    problem (fix)`.
+    problem (fix)`; a parameter that the file does not have, or does not use, is one. `ValueError`
+    for `parameters` of a format that has none.
     """
     if level not in get_args(Level):
         raise ValueError(f'the level is {level!r} (write "strict" or "extended")')
     source, known = _opened(path, format, "system")
-    return read_source(source, known, level)
+    return read_source(source, known, level, parameters)
 
 
 def read_net(
@@ -101,9 +105,18 @@ def read_net(
     )
 
 
-def read_source(source: Source, format: SystemFormat | Format, level: Level) -> AnySystem:
+def read_source(
+    source: Source,
+    format: SystemFormat | Format,
+    level: Level,
+    parameters: Mapping[str, int | str] | None = None,
+) -> AnySystem:
     """The system that a text describes. **Raises:** `ReadError`, whatever the text."""
-    return _read(source, format_named(format, "system"), AnySystem, level)
+    known = format_named(format, "system")
+    if parameters is None:
+        return _read(source, known, AnySystem, level)
+    check_options(known, {"parameters"})
+    return _read(source, known, AnySystem, level, parameters=parameters)
 
 
 def read_net_source(
@@ -197,6 +210,8 @@ def model_text(
         writers = ", ".join(f.name for f in formats_of(known.holds).values() if f.writer)
         raise ValueError(f"{known.title} is read, not written (write {writers})")
     losses = Losses(known.title)
+    if not is_net and known.name != "native":
+        losses.instead = "a .snp.json file, which holds every part of a system"
     if is_net:
         if ("sub-nets" in known.keeps) != isinstance(model, HighNet):
             raise ValueError(
@@ -280,7 +295,7 @@ def _write(
     known = format_to_write(target, holds) if format is None else format_named(format, holds)
     text, losses = model_text(model, known)
     if losses.items and not lossy:
-        raise WriteError(losses.format_name, losses.items)
+        raise WriteError(losses)
     atomic_write(target, text)
     if losses.items:
-        warnings.warn(WriteWarning(losses.format_name, losses.items), stacklevel=3)
+        warn(WriteWarning(losses))

@@ -3,7 +3,6 @@
 import gc
 import os
 import stat
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import NoReturn
 import numpy as np
 from jaxtyping import Int
 
+from .._text.warn import warn
 from ..spiking.model.guard import Guard, GuardError, shared_budget
 from ..spiking.model.validity import Severity
 from .errors import Diagnostic, Position, ReadError, ReadWarning, file_error
@@ -282,8 +282,7 @@ class Report:
             raise ReadError(self.diagnostics("error"))
         found = self.diagnostics("warning")
         if found:
-            # Read by name: the user's line is the caller of `read`.
-            warnings.warn(ReadWarning(found), stacklevel=8)
+            warn(ReadWarning(found))
 
 
 _CACHE_BYTES = 2**25

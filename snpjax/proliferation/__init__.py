@@ -1,5 +1,7 @@
 """Cell proliferation, read through the dilution of a fluorescent label."""
 
+from snpjax_formats.keywords import suggest_keywords
+
 from .binning import BinRule as BinRule, Bins as Bins, CellsDropped as CellsDropped
 from .calibrate import Calibration as Calibration, calibrate as calibrate
 from .distance import Objective as Objective, hellinger as hellinger
@@ -38,3 +40,6 @@ from .uncertainty import (
     profile as profile,
     uncertainty as uncertainty,
 )
+
+
+suggest_keywords(__name__)

@@ -2,12 +2,12 @@
 
 import enum
 import math
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from .._text.warn import warn
 from .model import ProliferationModel
 
 
@@ -125,7 +125,7 @@ class Bins:
             )
             if rule is BinRule.CALIBRATION:
                 raise ValueError(text)
-            warnings.warn(CellsDropped(text), stacklevel=3)
+            warn(CellsDropped(text))
         if rule is BinRule.DISPLAY:
             above = above | (values < max(self.lowest, phi_min or 0.0))
         return np.where(above, NO_BIN, index)

@@ -3,6 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import jax
 import jax.numpy as jnp
@@ -153,7 +154,7 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
     **Returns:** an `Uncertainty`: standard errors, covariance and confidence intervals. Types that
     the data do not determine are listed, with infinite errors.
     """
-    search, found = calibration.search, _Information.of(calibration)
+    search, found = calibration.search, _information(calibration)
     total, free, p, slopes = calibration.observed.sum(), found.free, found.p, found.slopes
     mean, covariance = expected(calibration.model).binned(
         calibration.bins, rule=BinRule.CALIBRATION
@@ -215,19 +216,31 @@ class _Information(NamedTuple):
     proportions: Float[np.ndarray, " types"]
     proportion_slopes: Float[np.ndarray, "types free"]
 
-    @classmethod
-    def of(cls, calibration: Calibration) -> "_Information":
-        fit, search = _multinomial(calibration.fit), calibration.search
-        free = np.array([name not in calibration.active for name in search.names])
-        with jax.enable_x64(True):
-            found = jax.tree.map(np.asarray, _with_slopes(fit, jnp.asarray(calibration.point)))
-        (p, proportions), (slopes, proportion_slopes) = found
-        seen = p > 1e-12
-        p, slopes = p[seen], slopes[seen]
-        everything = calibration.observed.sum() * (slopes.T / p) @ slopes
-        weights, vectors = np.linalg.eigh(everything[np.ix_(free, free)])
-        shares = proportions, proportion_slopes[:, free]
-        return cls(free, weights, vectors, everything, seen, p, slopes[:, free], *shares)
+
+#: What was computed of calibrations that are still there: `uncertainty` and `goodness_of_fit` need
+#: the same.
+_kept: WeakKeyDictionary[Calibration, _Information] = WeakKeyDictionary()
+
+
+def _information(calibration: Calibration) -> _Information:
+    """The information of a calibration, computed once."""
+    if calibration not in _kept:
+        _kept[calibration] = _computed(calibration)
+    return _kept[calibration]
+
+
+def _computed(calibration: Calibration) -> _Information:
+    fit, search = _multinomial(calibration.fit), calibration.search
+    free = np.array([name not in calibration.active for name in search.names])
+    with jax.enable_x64(True):
+        found = jax.tree.map(np.asarray, _with_slopes(fit, jnp.asarray(calibration.point)))
+    (p, proportions), (slopes, proportion_slopes) = found
+    seen = p > 1e-12
+    p, slopes = p[seen], slopes[seen]
+    everything = calibration.observed.sum() * (slopes.T / p) @ slopes
+    weights, vectors = np.linalg.eigh(everything[np.ix_(free, free)])
+    shares = proportions, proportion_slopes[:, free]
+    return _Information(free, weights, vectors, everything, seen, p, slopes[:, free], *shares)
 
 
 def goodness_of_fit(calibration: Calibration) -> Goodness:
@@ -249,7 +262,7 @@ def goodness_of_fit(calibration: Calibration) -> Goodness:
     drawn = drawn_on_host(sums @ mean, sums @ covariance @ sums.T, total)
     residual = (sums @ observed - total * (sums @ mean) / mean.sum())[:-1]
     statistic = float(residual @ np.linalg.solve(drawn[:-1, :-1], residual))
-    fitted = int(np.sum(_Information.of(calibration).weights >= 1))  # the others are not determined
+    fitted = int(np.sum(_information(calibration).weights >= 1))  # the others are not determined
     degrees = max(residual.size - fitted, 1)
     fit = _multinomial(calibration.fit)
     with jax.enable_x64(True):

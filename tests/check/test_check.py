@@ -387,11 +387,35 @@ def test_witness_of_a_safety_property(countdown):
     ]
 
 
+def test_witness_tells_inputs_in_words():
+    """Of the environment, which is no neuron of the user."""
+    system = snp.SpikingSystem(
+        [snp.Neuron("0{0}", 0, ["a+/a -> a"]), snp.Neuron("environment of o"), snp.Neuron("o")],
+        [("0{0}", "o")],
+        input={"0{0}": ()},
+    )
+    graph = snp.explore(system, inputs=snp.AnyInput(2, most=2))
+    assert str(snp.check(graph, "always o + '0{0}' <= 2".replace("'", '"'))).splitlines()[1:] == [
+        "  step 0: any input to 0{0} in steps 1 to 2",
+        "  step 1: input to 0{0}: 1 spike | 0{0} = 1",
+        "  step 2: 0{0}: a+/a -> a, input to 0{0}: 2 spikes | 0{0} = 2, o = 1",
+    ]
+    assert str(snp.check(graph, "eventually o >= 1")).splitlines()[1:] == [
+        "  step 0: any input to 0{0} in steps 1 to 2",
+        "  step 1: no input to 0{0} | no change",
+        "  step 2: no input to 0{0} | no change",
+        "  halts; the last configuration repeats",
+    ]
+
+
 def test_witness_that_halts(countdown):
     verdict = snp.check(countdown, "eventually o = 2")
     assert verdict.is_refuted and verdict.witness is not None and verdict.loop is not None
     assert verdict.witness[-1] == verdict.witness[verdict.loop]
-    assert "then it has halted" in verdict.summary and str(verdict).endswith("halted")
+    assert "then it has halted" in verdict.summary and "repeated from here" not in str(verdict)
+    *_, before, last = str(verdict).splitlines()
+    assert before.startswith(f"  step {verdict.loop}: c: ")
+    assert last == "  halts; the last configuration repeats"
     assert snp.check(countdown, "eventually halted")
     assert snp.check(countdown, "steady (halted and c = 0)")
 

@@ -870,7 +870,7 @@ def test_generate_and_convert(tmp_path):
         (["generate", "mmul", "a.mcc", "--size", 13], 1, "Write LSN"),
         (["convert", "bad.lsn", "a.lsn"], 2, "bad.lsn:1:1"),
         (["convert", "good.net", "a.lsn"], 1, "test arc from x to b"),
-        (["convert", "good.net", "a.lsn", "--net", "n"], 2, "no option `net`"),
+        (["convert", "good.net", "a.lsn", "--net", "n"], 2, "no option --net"),
         (["convert", "good.net", "a.lsn", "--from", "nte"], 2, "there is no format 'nte'"),
         (["convert", "timed.net", "a.lsn"], 2, "--drop-time"),
         (["convert", "timed.net", "a.lsn", "--drop-time"], 0, ""),

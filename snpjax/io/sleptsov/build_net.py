@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 from ..._text.model_warning import ModelWarning
+from ..._text.warn import warn
 from ...sleptsov import InvalidNet, SleptsovNet
 from ..errors import Diagnostic, ReadError, ReadWarning
 from ..source import Report
@@ -29,5 +30,5 @@ def build_net(report: Report, *, quiet: bool = False, **arguments: Any) -> Slept
     told = [w for w in caught if issubclass(w.category, ModelWarning)]
     if told and not quiet:
         found = [Diagnostic(path, None, None, str(w.message), "warning") for w in told]
-        warnings.warn(ReadWarning(found), stacklevel=7)
+        warn(ReadWarning(found))
     return net

@@ -14,6 +14,7 @@ from jaxtyping import Int
 from ..._text.counts import plural
 from ..._text.model_warning import ModelWarning
 from ..._text.nearest import nearest
+from ..._text.warn import warn
 from .arcs import Arcs, as_int64
 from .names import Names, Numbered, names_of, same_names
 from .priority import cycles, priority_order
@@ -233,7 +234,7 @@ class SleptsovNet(AbstractRunnableNet):
             object.__setattr__(self, attribute, value)
         self._check()
         for text in warnings_of(self):
-            warnings.warn(text, ModelWarning, stacklevel=2)
+            warn(ModelWarning(text))
 
     def _check(self) -> None:
         problems = list(problems_of(self))

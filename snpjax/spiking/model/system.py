@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
 from ..._text.counts import plural
+from ..._text.warn import warn
 from .communication_variants import Requests
 from .compatibility import TEXTBOOK, Compatibility
 from .rule import (
@@ -281,7 +282,7 @@ class SpikingSystem(AbstractSystem):
         if errors:
             raise InvalidSystem(errors)
         for problem in self.problems:
-            warnings.warn(str(problem), ModelWarning, stacklevel=2)
+            warn(ModelWarning(str(problem)))
 
     def __reduce__(self):
         arguments = {field.name: getattr(self, field.name) for field in fields(self)}

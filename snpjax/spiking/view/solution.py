@@ -361,6 +361,11 @@ class Solution(AbstractSolution, AbstractOnePath):
                 continue
             text = " ".join(map(str, train[:40].tolist())) + (" ..." if len(train) > 40 else "")
             lines.append(f"  train of {name}: {text}")
+            number = self.interval(name)
+            if number is not None:
+                lines.append(
+                    f"  number computed: {number} (between the first two spikes of {name})"
+                )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

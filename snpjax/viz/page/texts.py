@@ -159,7 +159,7 @@ def serialize(system: FileModel, format: Format, *, lossy: bool) -> tuple[str, t
         warnings.simplefilter("ignore", ModelWarning)
         text, losses = model_text(system, format)
     if losses.items and not lossy:
-        raise WriteError(losses.format_name, losses.items)
+        raise WriteError(losses)
     return text, tuple(losses.items)
 
 
