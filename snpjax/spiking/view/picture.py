@@ -115,16 +115,18 @@ def arrange(system: AnySystem, *, max_neurons: int = MAX_NEURONS) -> Arranged:
     sends = {link.source for link in links}
     cards = [card._replace(leaves_below=i in sends) for i, card in enumerate(cards)]
     loops = {link.source for link in links if link.source == link.target}
-    # What stands at a box needs room, too: on its right, and above it.
-    extra = np.asarray(
+    # What stands at a box needs room, too: on its right, above and below it.
+    right, above, below = np.asarray(
         [
             (
                 max(_OUT * (card.is_output and not card.leaves_below), _LOOP * (i in loops)),
                 max(_FEED * bool(card.feed), _LOOP * (i in loops)),
+                _OUT * (card.is_output and card.leaves_below),
             )
             for i, card in enumerate(cards)
         ]
-    ).reshape(-1, 2)
+    ).reshape(-1, 3).T
+    extra = np.stack([right, above + below], axis=1)
     given = None
     if not isinstance(system, PopulationSystem) and len(cards) == len(system.neurons):
         given = given_positions(system)
@@ -138,7 +140,7 @@ def arrange(system: AnySystem, *, max_neurons: int = MAX_NEURONS) -> Arranged:
         middles[order] = layered_positions(
             (sizes + extra)[order], *np.argsort(order)[ends].T, gap=(max(_GAP, widest + 44.0), 26.0)
         )
-    return Arranged(cards, links, middles + extra / 2 * [-1, 1], sizes)
+    return Arranged(cards, links, middles + np.stack([-right, above - below], axis=1) / 2, sizes)
 
 
 def system_svg(system: AnySystem) -> str:

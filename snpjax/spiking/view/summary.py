@@ -25,7 +25,7 @@ from ..model.template import (
     is_shared,
     text_of_neuron,
 )
-from .pretty import pretty, rule_lines, spikes_text
+from .pretty import pretty, pretty_plasticity, rule_lines, spikes_text
 
 
 #: Of more neurons nobody reads the rules of each.
@@ -195,7 +195,7 @@ def _group(name: str, neurons: list[Neuron], is_output: bool, num_inputs: int) -
 def _population(system: PopulationSystem, population: Population) -> Card:
     size = population.size
     spikes = np.asarray(column(population.spikes, size))
-    rules = [pretty(_rule(template, size)) for template in population.templates if size]
+    rules = [_rule(template, size) for template in population.templates if size]
 
     def has(named: Iterable[str]) -> bool:
         return any(population.name in (name, base_of(name)) for name in named)
@@ -214,14 +214,17 @@ def _rule(template: AbstractTemplate, size: int) -> str:
     """A rule of all neurons, or of the first and the last."""
     is_plastic = isinstance(template, PlasticityTemplate)
     own = (template.alpha, template.k) if is_plastic else ()
+    typeset = pretty_plasticity if is_plastic else pretty
     if not is_shared(template) or any(np.ndim(x) for x in own):
-        return "  …  ".join(text_of_neuron(template, i, size) for i in (0, size - 1))
+        return "  …  ".join(typeset(text_of_neuron(template, i, size)) for i in (0, size - 1))
     guard, consume = template.guard, template.consume
     if template.has_terms or not isinstance(consume, int) or consume <= 0:
-        return text_of_neuron(template, 0, size)
+        return typeset(text_of_neuron(template, 0, size))
     if is_plastic:
-        return f"{PlasticityRule(guard, consume, *own, template.targets)}"  # pyright: ignore
-    return f"{Rule(guard, consume, template.produce, template.delay)}"  # pyright: ignore
+        rule = PlasticityRule(guard, consume, *own, template.targets)  # pyright: ignore
+    else:
+        rule = Rule(guard, consume, template.produce, template.delay)  # pyright: ignore
+    return typeset(f"{rule}")
 
 
 def _spikes_line(spikes: np.ndarray) -> str:
