@@ -146,7 +146,7 @@ def proliferation() -> None:
     guess, measured = file.model(), file.histogram("target")
     assert file.bins is not None
     fit = calibrate(guess, measured, bins=file.bins, bounds=file.bounds, starts=2)
-    save(draw(fit.model, measured, bins=file.bins), PICTURES / "proliferation.png", dpi=100)
+    save(draw(fit.model, measured), PICTURES / "proliferation.png", dpi=100)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,12 @@
 """Cell proliferation, read through the dilution of a fluorescent label."""
 
-from .binning import BinRule as BinRule, Bins as Bins, CellsDropped as CellsDropped
+from .binning import (
+    AbstractBins as AbstractBins,
+    BinRule as BinRule,
+    Bins as Bins,
+    CellsDropped as CellsDropped,
+    ChannelBins as ChannelBins,
+)
 from .calibrate import Calibration as Calibration, calibrate as calibrate
 from .distance import Objective as Objective, hellinger as hellinger
 from .expected import Expected as Expected, expected as expected

@@ -171,6 +171,28 @@ def test_closed_neurons_and_delays_are_shown(visit):
     assert "closed" not in slow.get_attribute("class") and spikes(page) == [1, 1]
 
 
+def test_spikes_in_flight_are_shown(visit):
+    delays = snp.SynapseDelays({("x", "y"): 2, ("x", "z"): 1})
+    neurons = [snp.Neuron("x", 2, ["a+/a -> a"]), snp.Neuron("y"), snp.Neuron("z")]
+    pairs = [("x", "y"), ("x", "z")]
+    page = visit("late.snp.json", text_of(snp.SpikingSystem(neurons, pairs, variant=delays)))
+    step(page, 2)
+    rows = page.locator("#table tbody tr")
+    cells = [rows.nth(i).locator("td").all_inner_texts()[:3] for i in range(3)]
+    assert cells == [
+        ["2", "0", "0"],
+        ["1", "0 (1 in 2)", "0 (1 in 1)"],
+        ["0", "0 (1 in 1, 1 in 2)", "1 (1 in 1)"],
+    ]
+    assert rows.nth(1).locator("td").nth(2).get_attribute("title") == "in flight: 1 in 1 step"
+    y = neuron(page, "y")
+    assert "1 in 1, 1 in 2" in y.text_content()
+    label = "neuron y: 0 spikes, in flight: 1 in 1, 1 in 2 steps"
+    assert y.get_attribute("aria-label") == label
+    step(page, 2)
+    assert spikes(page) == [0, 2, 2] and "in" not in rows.nth(4).locator("td").nth(1).inner_text()
+
+
 def test_what_a_neuron_becomes_by_division_is_shown_and_not_edited(visit):
     """Its rules are those of its new label; the fields are of the neuron of the beginning."""
     rules = "[a]_m -> []_x || []_y"

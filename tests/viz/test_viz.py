@@ -165,7 +165,7 @@ def test_systems_that_change_and_variants():
         rules_by_label={"1": ["a -> a"], "2": []},
     )
     scene = network_scene(dividing)
-    assert {"label 1", "label 2", "[a]_0 -> []_1 || []_2"} <= set(texts(scene))
+    assert {"label 1", "label 2", "[a]_0 → []_1 ‖ []_2"} <= set(texts(scene))
     assert [arrow.is_dashed for arrow in arrows(scene)] == [False, True]
     dashed = [shape for shape in scene.shapes if isinstance(shape, Box) and shape.is_dashed]
     assert len(dashed) == 2

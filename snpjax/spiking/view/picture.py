@@ -116,16 +116,20 @@ def arrange(system: AnySystem, *, max_neurons: int = MAX_NEURONS) -> Arranged:
     cards = [card._replace(leaves_below=i in sends) for i, card in enumerate(cards)]
     loops = {link.source for link in links if link.source == link.target}
     # What stands at a box needs room, too: on its right, above and below it.
-    right, above, below = np.asarray(
-        [
-            (
-                max(_OUT * (card.is_output and not card.leaves_below), _LOOP * (i in loops)),
-                max(_FEED * bool(card.feed), _LOOP * (i in loops)),
-                _OUT * (card.is_output and card.leaves_below),
-            )
-            for i, card in enumerate(cards)
-        ]
-    ).reshape(-1, 3).T
+    right, above, below = (
+        np.asarray(
+            [
+                (
+                    max(_OUT * (card.is_output and not card.leaves_below), _LOOP * (i in loops)),
+                    max(_FEED * bool(card.feed), _LOOP * (i in loops)),
+                    _OUT * (card.is_output and card.leaves_below),
+                )
+                for i, card in enumerate(cards)
+            ]
+        )
+        .reshape(-1, 3)
+        .T
+    )
     extra = np.stack([right, above + below], axis=1)
     given = None
     if not isinstance(system, PopulationSystem) and len(cards) == len(system.neurons):

@@ -54,6 +54,11 @@ export function plural(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+// Spikes in flight in words, of a text as "1 in 3", or nothing.
+export function arrivals(due) {
+  return due === undefined ? "" : `in flight: ${due} step${due.endsWith(" in 1") ? "" : "s"}`;
+}
+
 export function shortened(text, length) {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
