@@ -4,7 +4,7 @@ Every arrow tries some curves, the straightest first, and takes the one that run
 boxes. It knows nothing of the arrows before it, so that the same graph has the same curves.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -30,9 +30,9 @@ def _bernstein(t: Float[np.ndarray, " places"]) -> Float[np.ndarray, "places 4"]
 _BERNSTEIN = _bernstein(SAMPLES)
 
 
-def sampled(curves: Float[np.ndarray, "curves 4 2"]) -> Float[np.ndarray, "curves samples 2"]:
+def sampled(curves: Sequence[Sequence[Point]]) -> Float[np.ndarray, "curves samples 2"]:
     """Points of cubic curves at `SAMPLES`."""
-    return np.einsum("sk,ckd->csd", _BERNSTEIN, curves)
+    return np.einsum("sk,ckd->csd", _BERNSTEIN, np.asarray(curves, float).reshape(-1, 4, 2))
 
 
 def routed(

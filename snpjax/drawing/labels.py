@@ -2,7 +2,8 @@
 
 A label stands on its curve, where it covers no other curve if that is possible. On a crowded curve
 it stands beside it, and where that is taken, too, at the nearest free place with a line to its
-curve. There always is one, so that labels never overlap.
+curve. There always is one, so that labels never overlap. The interactive page follows the same rule
+(`viz/page/static/labels.js`).
 """
 
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ class Place(NamedTuple):
 
 
 def place_labels(
-    curves: Sequence[Sequence[Point]],
+    paths: Float[np.ndarray, "curves samples 2"],
     sizes: Sequence[tuple[float, float] | None],
     taken: Sequence[Rectangle],
 ) -> list[Place | None]:
@@ -45,21 +46,21 @@ def place_labels(
 
     **Arguments:**
 
-    - `curves`: the four points of every cubic curve.
+    - `paths`: points of every curve, at `SAMPLES`.
     - `sizes`: width and height of every label, `None` for a curve without one.
     - `taken`: rectangles that no label may meet.
 
     **Returns:** the places, `None` for a curve without a label. Labels meet neither each other nor
     what was taken.
     """
-    found: list[Place | None] = [None] * len(curves)
+    found: list[Place | None] = [None] * len(sizes)
     if not any(sizes):
         return found
-    paths = sampled(np.asarray(curves, float))
     low, high = paths.min(axis=1), paths.max(axis=1)
     lengths = np.linalg.norm(np.diff(paths, axis=1), axis=2).sum(axis=1)
     full = np.asarray(taken, float).reshape(-1, 4)
-    for i in np.argsort(lengths, kind="stable").tolist():  # short curves have the fewest places
+    # Short curves, which have the fewest places, come first.
+    for i in np.argsort(lengths.round(6), kind="stable").tolist():
         size = sizes[i]
         if size is None:
             continue
@@ -100,7 +101,7 @@ def label_shapes(
     """The labels of curves as shapes, to be drawn above the curves. Their rectangles are added to
     `taken`."""
     sizes = [label_size(text) if text else None for text in texts]
-    places = place_labels([curve.points for curve in curves], sizes, taken)
+    places = place_labels(sampled([curve.points for curve in curves]), sizes, taken)
     shapes: list[Shape] = []
     lines: list[Shape] = []
     for place, text, size in zip(places, texts, sizes, strict=True):

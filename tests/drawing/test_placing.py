@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import snpjax as snp
-from snpjax.drawing.edges import routed
+from snpjax.drawing.edges import routed, sampled
 from snpjax.drawing.force import relaxed
 from snpjax.drawing.labels import free_place, label_shapes, place_labels
 from snpjax.drawing.layered import (
@@ -242,7 +242,7 @@ def test_labels_meet_nothing(graph, crowded, length):
     curves = routed(points, sizes, sources, targets, is_layered=False)
     labels = [(7.0 * length, 13.0) if i % 4 != 3 else None for i in range(len(curves))]
     boxes = [rectangle(Box(*middle, *size)) for middle, size in zip(points, sizes, strict=True)]
-    places = place_labels(curves, labels, boxes)
+    places = place_labels(sampled(curves), labels, boxes)
     assert [place is None for place in places] == [size is None for size in labels]
     own = [
         rectangle(Box(*place.middle, *size))
@@ -251,20 +251,22 @@ def test_labels_meet_nothing(graph, crowded, length):
     ]
     assert not any(meet(one, other) for one in own for other in boxes)
     assert not any(meet(own[i], own[j]) for i in range(len(own)) for j in range(i))
-    assert places == place_labels(curves, labels, boxes)
+    assert places == place_labels(sampled(curves), labels, boxes)
 
 
 def test_a_label_stands_on_its_curve_where_no_other_runs():
     cross = [Curve(((0, y), (80, y), (160, 200 - y), (240, 200 - y))) for y in (0.0, 200.0)]
     for curve, place in zip(
-        cross, place_labels([c.points for c in cross], [(30.0, 13.0)] * 2, []), strict=True
+        cross, place_labels(sampled([c.points for c in cross]), [(30.0, 13.0)] * 2, []), strict=True
     ):
         assert place is not None and place.anchor is None
         apart = [np.hypot(*np.subtract(at(curve, t), place.middle)) for t in np.linspace(0, 1, 99)]
         assert min(apart) < 2
         assert abs(place.middle[1] - 100) > 6.5  # both cross at 100
     # Where boxes cover a curve, a line leads from its middle to its label.
-    (place,) = place_labels([cross[0].points], [(30.0, 13.0)], [(-50.0, -50.0, 300.0, 300.0)])
+    (place,) = place_labels(
+        sampled([cross[0].points]), [(30.0, 13.0)], [(-50.0, -50.0, 300.0, 300.0)]
+    )
     assert place is not None and place.anchor == pytest.approx((120, 100))
     assert free_place(np.zeros(2), (2.0, 2.0), np.zeros((0, 4))) == (0.0, 0.0)
 
