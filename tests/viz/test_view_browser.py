@@ -10,9 +10,12 @@ import xml.etree.ElementTree as ET
 from contextlib import contextmanager
 
 import jax.random as jr
+import numpy as np
 import pytest
 
 import snpjax as snp
+from snpjax.drawing.edges import sampled
+from snpjax.drawing.labels import place_labels
 from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
 from snpjax.testing import reference
@@ -355,6 +358,91 @@ def test_the_graph_is_drawn_and_followed(visit):
     page.fill("#most", "3")
     page.click("#explore button")
     shown(page.locator("#graph-status")).to_contain_text("not complete")
+
+
+# ---- labels ----
+
+# The boxes of all labels of edges, and of the bodies of all nodes, in the drawing.
+_BOXES = """(svg) => {
+  const place = (element, { x, y, width, height }) => {
+    const own = element.closest("g.node")?.transform.baseVal[0]?.matrix ?? { e: 0, f: 0 };
+    return [x + own.e, y + own.f, x + own.e + width, y + own.f + height];
+  };
+  const of = (kind) => [...svg.querySelectorAll(kind)].map((x) => place(x, x.getBBox()));
+  return [of(".weight"), of(".node .body")];
+}"""
+
+
+def assert_labels_meet_nothing(page, drawing, num_labels):
+    labels, nodes = page.locator(drawing).evaluate(_BOXES)
+    assert len(labels) == num_labels and nodes
+    for i, (left, top, right, bottom) in enumerate(labels):
+        for other in [*labels[:i], *nodes]:
+            apart = left >= other[2] or other[0] >= right or top >= other[3] or other[1] >= bottom
+            assert apart, (i, labels[i], other)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_labels_of_random_networks_meet_nothing(visit, seed):
+    rng = np.random.default_rng(seed)
+    num = 4 + 5 * seed
+    pairs = {(int(a), int(b)) for a, b in rng.integers(0, num, (3 * num, 2)) if a != b}
+    neurons = [snp.Neuron(f"n{i}", i % 3, ["a -> a"]) for i in range(num)]
+    synapses = [(f"n{a}", f"n{b}", int(10 ** rng.integers(1, 6)) + 1) for a, b in sorted(pairs)]
+    page = visit("r.snp.json", text_of(snp.SpikingSystem(neurons, synapses, output="n0")))
+    assert_labels_meet_nothing(page, "#network", len(pairs))
+    # Also where somebody dragged a node to.
+    body = page.locator("#network .neuron .body").nth(1)
+    body.scroll_into_view_if_needed()
+    box = body.bounding_box()
+    page.mouse.move(box["x"] + 8, box["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 90, box["y"] + 60, steps=3)
+    page.mouse.up()
+    assert_labels_meet_nothing(page, "#network", len(pairs))
+
+
+def test_labels_of_a_graph_meet_nothing(visit):
+    rules = ["a^2/a -> a", "a^2 -> a", "a -> a", "a^3 -> lambda"]
+    neurons = [snp.Neuron(f"n{i}", 2 - i % 2, rules) for i in range(3)]
+    pairs = [(f"n{i}", f"n{(i + 1) % 3}") for i in range(3)]
+    system = snp.SpikingSystem(neurons, pairs, output=["n0", "n1"])
+    page = visit("g.snp.json", text_of(system))
+    page.click("#tab-graph")
+    page.fill("#most", "25")
+    page.click("#explore button")
+    shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+    num_labels = page.locator("#graph .weight").count()
+    assert num_labels > 8
+    assert_labels_meet_nothing(page, "#graph", num_labels)
+
+
+def test_labels_stand_where_those_on_paper_stand(visit):
+    """The rule of the page is that of `place_labels`."""
+    rng = np.random.default_rng(0)
+    cases = []
+    for num in (1, 5, 12, 30):
+        paths = sampled(rng.uniform(0, 400, (num, 4, 2)))
+        sizes = [(float(w), 14.0) if w > 20 else None for w in rng.uniform(10, 160, num)]
+        corners = rng.uniform(0, 400, (num, 2))
+        taken = np.concatenate([corners, corners + rng.uniform(10, 120, (num, 2))], axis=1)
+        cases.append((paths.tolist(), sizes, taken.tolist()))
+    script = """async (cases) => {
+      const { placeLabels } = await import("./static/labels.js");
+      return cases.map(([paths, sizes, taken]) => placeLabels(paths, sizes, taken));
+    }"""
+    found = visit().evaluate(script, cases)
+    is_away = []
+    for (paths, sizes, taken), places in zip(cases, found, strict=True):
+        wanted = place_labels(np.asarray(paths), sizes, [tuple(box) for box in taken])
+        for own, place in zip(wanted, places, strict=True):
+            assert (own is None) == (place is None)
+            if own is None:
+                continue
+            assert (place["x"], place["y"]) == pytest.approx(own.middle, abs=1e-6)
+            assert (place["anchor"] is None) == (own.anchor is None)
+            is_away.append(own.anchor is not None)
+    assert True in is_away and False in is_away
 
 
 # ---- files ----
