@@ -18,6 +18,9 @@ from snpjax.drawing.edges import sampled
 from snpjax.drawing.labels import place_labels
 from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
+from snpjax.spiking.model.rule import rule_text
+from snpjax.spiking.model.rule_syntax import parse_rule
+from snpjax.spiking.view.pretty import typeset
 from snpjax.testing import reference
 from snpjax.viz.page import PageServer, Session, open_model, recorded_page
 from tests.support.helpers import REPOSITORY, quietly
@@ -358,6 +361,29 @@ def test_the_graph_is_drawn_and_followed(visit):
     page.fill("#most", "3")
     page.click("#explore button")
     shown(page.locator("#graph-status")).to_contain_text("not complete")
+
+
+def test_rules_are_typeset_as_on_paper(visit):
+    texts = [
+        "a^2(aa)*/a -> a^13; 1",
+        "(a{3}|a+a)/a -> a",
+        "a+/a -> lambda",
+        "ā+/ā^2 -> ā",
+        "a^2(aa)*/a -> +-2(i, {j, k})",
+        'a -> -1(i, {"x->a^2"})',
+        "a -> -+10(i, {j})",
+        "[a^2]_i -> []_j || []_k",
+        '[a^2]_i -> []_"->a^2" || []_"|| a^3"',
+        "[a+]_i -> []_i / []_b",
+        "a^2/Q(a^3, j)(a^inf, k)",
+    ]
+    rules = [parse_rule(text, "i") for text in texts]
+    script = """async (texts) => {
+      const { typeset } = await import("./static/dom.js");
+      return texts.map(typeset);
+    }"""
+    found = visit().evaluate(script, [rule_text(rule, "i") for rule in rules])
+    assert found == [typeset(rule, "i") for rule in rules]
 
 
 # ---- labels ----

@@ -33,7 +33,7 @@ def spikes_text(count: int) -> str:
 def pretty(text: str) -> str:
     """The text of a spiking rule, which has no names in it, in the signs of papers."""
     text = _POWER.sub(lambda m: m[1] + (m[2] or m[3]).translate(_SUPERSCRIPT), text)
-    return text.replace("->", "→").replace("lambda", "λ").replace("a+", "a⁺")
+    return text.replace("->", "→").replace("lambda", "λ").replace("a+", "a⁺").replace("ā+", "ā⁺")
 
 
 def pretty_plasticity(text: str) -> str:

@@ -78,8 +78,14 @@ export class Diagram extends EventTarget {
   edgeGroup(edge) {
     edge.path = drawn("path", { class: "line" });
     edge.text = edge.label ? drawn("text", { class: "weight" }, edge.label) : null;
-    edge.leader = edge.label ? drawn("path", { class: "leader" }) : null;
-    const label = edge.text === null ? [] : [edge.leader, edge.text];
+    const label = [];
+    if (edge.text !== null) {
+      edge.size = labelSize(edge.label);
+      const [width, height] = edge.size;
+      edge.leader = drawn("path", { class: "leader" });
+      edge.paper = drawn("rect", { class: "paper", width, height, rx: 3 });
+      label.push(edge.leader, edge.paper, edge.text);
+    }
     edge.group = drawn("g", { class: "edge" }, edge.path, ...label);
     this.mark(edge, edge.kind ?? "plain");
     route(edge);
@@ -93,9 +99,9 @@ export class Diagram extends EventTarget {
       return [x, y, x + width, y + height + (node.note ? NOTE : 0)];
     });
     const paths = this.edges.map((edge) => edge.sampled);
-    const sizes = this.edges.map((edge) => (edge.text === null ? null : labelSize(edge.label)));
+    const sizes = this.edges.map((edge) => edge.size ?? null);
     placeLabels(paths, sizes, taken).forEach((place, index) => {
-      if (place !== null) putLabel(this.edges[index], place, sizes[index]);
+      if (place !== null) putLabel(this.edges[index], place);
     });
   }
 
@@ -209,11 +215,14 @@ function route(edge) {
   edge.sampled = sampled(curves);
   if (edge.text === null) return;
   const [x, y] = edge.sampled[Math.floor(edge.sampled.length / 2)];
-  putLabel(edge, { x, y, anchor: null }, [0, 0]);
+  putLabel(edge, { x, y, anchor: null });
 }
 
 // A label, and a line to its curve where it is away from it.
-function putLabel(edge, { x, y, anchor }, [width, height]) {
+function putLabel(edge, { x, y, anchor }) {
+  const [width, height] = edge.size;
+  edge.paper.setAttribute("x", (x - width / 2).toFixed(1));
+  edge.paper.setAttribute("y", (y - height / 2).toFixed(1));
   edge.text.setAttribute("x", x.toFixed(1));
   edge.text.setAttribute("y", (y + 4).toFixed(1));
   edge.leader.setAttribute("d", anchor === null ? "" : written([[[x, y], anchor]]));
