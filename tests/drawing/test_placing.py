@@ -23,8 +23,9 @@ from snpjax.drawing.scene import Box, Curve, Disc, End, Scene, TextLine, at, rec
 from snpjax.explore.drawing import graph_scene
 from snpjax.sleptsov.view.picture import net_scene
 from snpjax.spiking.view.picture import arrange, network_scene
-from snpjax.spiking.view.summary import natural_order
+from snpjax.spiking.view.summary import families_of, natural_order
 from snpjax.testing import dividing_systems, nets, plastic_systems, systems, variant_systems
+from tests.support.helpers import REPOSITORY
 
 
 GAP = (20.0, 10.0)
@@ -281,6 +282,30 @@ def test_indices_are_in_natural_order():
     found = snp.viz.positions(system)
     heights = [found[f"n{{{i}}}"][1] for i in range(1, 13)]
     assert heights == sorted(heights)
+
+
+@given(graphs(), st.data())
+def test_families_are_in_order_in_their_layers(graph, data):
+    sizes, sources, targets = graph
+    num = len(sizes)
+    layer = np.arange(num) % 2
+    numbers = st.lists(st.integers(0, 2), min_size=num, max_size=num)
+    families = np.asarray(data.draw(numbers))
+    points = in_layers(layer, sizes, sources, targets, gap=GAP, families=families)
+    assert are_apart(points, sizes)
+    for k, family in {(k, f) for k in range(2) for f in families.tolist()}:
+        own = points[(layer == k) & (families == family), 1]
+        assert np.all(np.diff(own) > 0)
+
+
+def test_sorting_is_drawn_in_order():
+    """Although fewer arrows would cross otherwise."""
+    system = snp.read(REPOSITORY / "examples" / "sorting.pli")
+    found = snp.viz.positions(system)
+    for family in ("in", "s", "place"):
+        heights = [found[f"{family}{{{i}}}"][1] for i in range(1, 6)]
+        assert heights == sorted(heights), family
+    assert families_of(["n{1}", "m{1,2}", "n{2}", "n1", "n2", "m{1}"]) == [0, 1, 0, 2, 3, 1]
 
 
 def of_200_neurons(families: int, density: int) -> snp.SpikingSystem:

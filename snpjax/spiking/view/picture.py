@@ -38,7 +38,16 @@ from ..model.system import Neuron, SpikingSystem
 from ..model.timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays, delays_of
 from ..model.variants import Astrocytes, SynapseRules
 from .pretty import rule_lines, spikes_text
-from .summary import MAX_NAME, MAX_NEURONS, MAX_WORDED, Card, CardLink, natural_order, summary
+from .summary import (
+    MAX_NAME,
+    MAX_NEURONS,
+    MAX_WORDED,
+    Card,
+    CardLink,
+    families_of,
+    natural_order,
+    summary,
+)
 
 
 _MAX_RULES = 8  # of a neuron
@@ -137,12 +146,16 @@ def arrange(system: AnySystem, *, max_neurons: int = MAX_NEURONS) -> Arranged:
     if given is not None:
         middles = separated(given, sizes + extra, gap=_NOTED)
     else:
-        order = np.asarray(natural_order([card.name for card in cards]), np.int64)
+        names = [card.name for card in cards]
+        order = np.asarray(natural_order(names), np.int64)
         ends = np.asarray([(link.source, link.target) for link in links], np.int64).reshape(-1, 2)
         widest = max((width_of(link.label, SMALL) for link in links), default=0)
         middles = np.zeros_like(sizes)
         middles[order] = layered_positions(
-            (sizes + extra)[order], *np.argsort(order)[ends].T, gap=(max(_GAP, widest + 44.0), 26.0)
+            (sizes + extra)[order],
+            *np.argsort(order)[ends].T,
+            gap=(max(_GAP, widest + 44.0), 26.0),
+            families=np.asarray(families_of(names), np.int64)[order],
         )
     return Arranged(cards, links, middles + np.stack([-right, above - below], axis=1) / 2, sizes)
 

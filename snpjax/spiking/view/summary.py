@@ -38,6 +38,7 @@ _MAX_LINKS, _LINKS_OF_CARD = 64, 3  # arrows between boxes, whichever are more
 MAX_WORDED = 20
 
 _FAMILY = re.compile(r"(.*?)[_ .-]?(?:\{[^{}]*\}|\[[^\[\]]*\]|\d+)", re.DOTALL)
+_BRACKETED = re.compile(r"(?:\{[^{}]*\}|\[[^\[\]]*\])$")
 _INDEX = re.compile(r"(?<=[{,])-\d{1,18}|\d{1,18}")
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -120,6 +121,13 @@ def natural_order(names: Sequence[str]) -> list[int]:
         for place, member in zip(places, members, strict=True):
             order[place] = member
     return order
+
+
+def families_of(names: Sequence[str]) -> list[int]:
+    """Equal numbers for names that differ only in their last indices in braces or brackets."""
+    found: dict[str, int] = {}
+    prefixes = (_BRACKETED.sub("{", name) for name in names)
+    return [found.setdefault(prefix, len(found)) for prefix in prefixes]
 
 
 def _groups(system: SpikingSystem, most: int) -> list[Group]:
