@@ -30,7 +30,7 @@ _RING, _DIRECTIONS = 14.0, 16  # pixels between rings of places, and places of a
 _PAD = (4.0, 3.0)  # pixels around a text
 
 
-class Place(NamedTuple):
+class LabelPlace(NamedTuple):
     """The middle of a label, and the point of its curve to which a line leads if it is away."""
 
     middle: Point
@@ -41,7 +41,7 @@ def place_labels(
     paths: Float[np.ndarray, "curves samples 2"],
     sizes: Sequence[tuple[float, float] | None],
     taken: Sequence[Rectangle],
-) -> list[Place | None]:
+) -> list[LabelPlace | None]:
     """A place for the label of every curve.
 
     **Arguments:**
@@ -53,7 +53,7 @@ def place_labels(
     **Returns:** the places, `None` for a curve without a label. Labels meet neither each other nor
     what was taken.
     """
-    found: list[Place | None] = [None] * len(sizes)
+    found: list[LabelPlace | None] = [None] * len(sizes)
     if not any(sizes):
         return found
     low, high = paths.min(axis=1), paths.max(axis=1)
@@ -73,10 +73,10 @@ def place_labels(
             others = np.flatnonzero(np.all((low <= reach[1]) & (high >= reach[0]), axis=1))
             costs = costs + _covered(own, paths[others[others != i]])
             best = int(np.argmin(np.where(free, costs, np.inf)))
-            found[i] = Place(_point(places[best]), None)
+            found[i] = LabelPlace(_point(places[best]), None)
         else:
             middle = paths[i, len(SAMPLES) // 2]
-            found[i] = Place(free_place(middle, size, full), _point(middle))
+            found[i] = LabelPlace(free_place(middle, size, full), _point(middle))
         full = np.concatenate([full, _around(np.asarray([found[i].middle]), half)])
     return found
 

@@ -349,7 +349,7 @@ def test_negative_counts_have_two_colours():
     solution = solution_of(natural_numbers(), None, [[0, -5, 2], [1, 0, 2]])
     (image,) = snp.viz.heat_map(solution).images
     assert image.get_clim() == (-5, 5)
-    colours = [grey(image.get_cmap()(image.norm(x))[None, :3]).item() for x in (-5, 0, 5)]
+    colours = [grey(np.asarray(image.get_cmap()(image.norm(x)))).item() for x in (-5, 0, 5)]
     assert np.all(np.diff(colours) > 0.2)
 
 
