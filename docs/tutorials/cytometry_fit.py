@@ -141,7 +141,7 @@ assert abs(sample.total.mean() - expected.total) < 5 * expected.total_sd / 5**0.
 from snpjax.viz.proliferation import draw
 
 
-figure = draw(fit.model, measured, bins=pr.Bins(1.0, 1e5, 100))
+figure = draw(fit.model, measured)
 
 # %% [markdown]
 # ## What next

@@ -2,7 +2,13 @@
 
 from snpjax_formats.keywords import suggest_keywords
 
-from .binning import BinRule as BinRule, Bins as Bins, CellsDropped as CellsDropped
+from .binning import (
+    AbstractBins as AbstractBins,
+    BinRule as BinRule,
+    Bins as Bins,
+    CellsDropped as CellsDropped,
+    ChannelBins as ChannelBins,
+)
 from .calibrate import Calibration as Calibration, calibrate as calibrate
 from .distance import Objective as Objective, hellinger as hellinger
 from .expected import Expected as Expected, expected as expected

@@ -1,8 +1,9 @@
 """Bins of fluorescence, and which of two rules says what goes into them."""
 
+import abc
 import enum
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -32,33 +33,17 @@ class CellsDropped(UserWarning):
     """Cells above the last edge were dropped."""
 
 
-@dataclass(frozen=True)
-class Bins:
-    """Bins of equal width in the logarithm of the fluorescence.
+class AbstractBins(abc.ABC):
+    """Bins of fluorescence by their upper edges: a value goes into the first bin whose edge it is
+    not above."""
 
-    The `num` *upper* edges go from the power of ten not below `lowest` to that not below `highest`:
-    a value goes into the first bin whose edge it is not above. (ProCell's bins: a `lowest` of 11
-    would begin at 100, so use powers of ten.)
-    """
-
-    lowest: float = 10.0
-    highest: float = 1e4
-    num: int = 100
-
-    def __post_init__(self) -> None:
-        if not 0 < self.lowest < self.highest or not math.isfinite(self.highest):
-            raise ValueError(
-                f"bins from {self.lowest:g} to {self.highest:g} (give two positive numbers in "
-                "order, such as 10 and 10,000)"
-            )
-        if self.num < 2:
-            raise ValueError(f"there are {self.num} bins (give 2 or more)")
+    lowest: float
+    num: int
 
     @property
+    @abc.abstractmethod
     def edges(self) -> Float[np.ndarray, " bins"]:
         """The upper edges."""
-        low, high = (math.ceil(math.log10(x)) for x in (self.lowest, self.highest))
-        return np.logspace(low, high, self.num)
 
     def of(self, values: Float[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
         """Find the bin of each value.
@@ -131,9 +116,89 @@ class Bins:
         return np.where(above, NO_BIN, index)
 
 
+@dataclass(frozen=True)
+class Bins(AbstractBins):
+    """Bins of equal width in the logarithm of the fluorescence.
+
+    The `num` upper edges go from the power of ten not below `lowest` to that not below `highest`.
+    (ProCell's bins: a `lowest` of 11 would begin at 100, so use powers of ten.)
+    """
+
+    lowest: float = 10.0
+    highest: float = 1e4
+    num: int = 100
+
+    def __post_init__(self) -> None:
+        if not 0 < self.lowest < self.highest or not math.isfinite(self.highest):
+            raise ValueError(
+                f"bins from {self.lowest:g} to {self.highest:g} (give two positive numbers in "
+                "order, such as 10 and 10,000)"
+            )
+        if self.num < 2:
+            raise ValueError(f"there are {self.num} bins (give 2 or more)")
+
+    @property
+    def edges(self) -> Float[np.ndarray, " bins"]:
+        """The upper edges."""
+        low, high = (math.ceil(math.log10(x)) for x in (self.lowest, self.highest))
+        return np.logspace(low, high, self.num)
+
+
+@dataclass(frozen=True)
+class ChannelBins(AbstractBins):
+    """Bins of equally many channels of an instrument, whose upper edges lie between channels, so
+    that neither of two neighbouring bins holds more cells only because it holds more channels.
+
+    **Arguments:**
+
+    - `upper_edges`: ascending, see `of_channels`.
+    """
+
+    upper_edges: tuple[float, ...]
+    lowest: float = field(init=False)
+    num: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lowest", self.upper_edges[0])
+        object.__setattr__(self, "num", len(self.upper_edges))
+
+    @classmethod
+    def of_channels(
+        cls,
+        fluorescence: Float[np.ndarray, " channels"],
+        *,
+        lowest: float,
+        max_bins: int = 100,
+    ) -> "ChannelBins":
+        """The bins of measured channels.
+
+        **Arguments:**
+
+        - `fluorescence`: `(channels,)`, positive and ascending.
+        - `lowest`: below the channels, bins of the ratio of the lowest two edges go on down to this
+          fluorescence, for cells that divided.
+        - `max_bins`: as many channels are put into each bin as this number of bins needs.
+        """
+        phi = np.log(fluorescence)
+        step = float(np.diff(phi[-2:])[0]) if len(phi) > 1 else math.log(2)
+        per_bin = -(-len(phi) // max_bins)
+        between = np.append((phi[1:] + phi[:-1]) / 2, phi[-1] + step / 2)
+        upper = between[::-per_bin][::-1]
+        width = float(upper[1] - upper[0]) if len(upper) > 1 else step * per_bin
+        depth = float(upper[0]) - min(math.log(lowest), float(phi[0]) - step / 2)
+        num_below = min(math.ceil(depth / width), max_bins)
+        below = upper[0] - max(width, depth / num_below) * np.arange(num_below, 0, -1)
+        return cls(tuple(np.exp(np.concatenate([below, upper])).tolist()))
+
+    @property
+    def edges(self) -> Float[np.ndarray, " bins"]:
+        """The upper edges."""
+        return np.asarray(self.upper_edges)
+
+
 def bins_of_model(
     model: ProliferationModel,
-    bins: Bins,
+    bins: AbstractBins,
     *,
     rule: BinRule = BinRule.CALIBRATION,
     phi_min: float | None = None,

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._xla import precision
-from .binning import NO_BIN, BinRule, Bins, bins_of_model
+from .binning import NO_BIN, AbstractBins, BinRule, bins_of_model
 from .family import family_means, family_second_moments
 from .law import Gamma, Normal
 from .model import CellType, ProliferationModel
@@ -112,7 +112,11 @@ class Expected:
         return merged(self.fluorescence, self.mean, self.by_type, variance=self.sd**2)
 
     def binned(
-        self, bins: Bins, *, rule: BinRule = BinRule.CALIBRATION, phi_min: float | None = None
+        self,
+        bins: AbstractBins,
+        *,
+        rule: BinRule = BinRule.CALIBRATION,
+        phi_min: float | None = None,
     ) -> tuple[Float[np.ndarray, " bins"], Float[np.ndarray, "bins bins"]]:
         """The mean and the covariance of the cells of each bin.
 

@@ -21,7 +21,7 @@ from ..memory import Footprint, check_fits
 from ..scale.checkpoint import Checkpoint, checkpoints_of
 from ..scale.shares import Crew, on_each, spread, summed
 from ..trajectory import nbytes_of
-from .binning import NO_BIN, BinRule, Bins, bins_of_model
+from .binning import NO_BIN, AbstractBins, BinRule, bins_of_model
 from .draws import MAX_GENERATION, OFFSET, ROOT, Timer, random_words, timer_of
 from .lanes import STEPS, InitialCells, LaneState, advance, empty, is_done
 from .law import Fixed, Normal
@@ -75,7 +75,11 @@ class Sample:
         return merged(self.fluorescence, self.counts[where], by_type)
 
     def binned(
-        self, bins: Bins, *, rule: BinRule = BinRule.CALIBRATION, phi_min: float | None = None
+        self,
+        bins: AbstractBins,
+        *,
+        rule: BinRule = BinRule.CALIBRATION,
+        phi_min: float | None = None,
     ) -> Int[np.ndarray, "*runs bins"]:
         """The cells of each bin.
 

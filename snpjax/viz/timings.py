@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..drawing.scene import BLUE, ORANGE, SKY, VERMILLION
+from ..drawing.scene import BLUE, ORANGE, VERMILLION, YELLOW
 from .axes import WIDE, drawing
 
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes  # pyright: ignore[reportMissingImports]
 
-_COLOURS, _HATCHES = (BLUE, ORANGE, SKY), ("", "///", "...")
+#: Of directions, from dark to light.
+COLOURS, _HATCHES = (BLUE, ORANGE, YELLOW), ("", "///", "...")
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _ROW = 0.19  # inches of a bar
 
@@ -59,7 +60,7 @@ def timings(
                 lengths,
                 height * 0.9,
                 left=start,
-                color=_COLOURS[number % len(_COLOURS)],
+                color=COLOURS[number % len(COLOURS)],
                 hatch=_HATCHES[number % len(_HATCHES)],
                 edgecolor="white",
                 linewidth=0,

@@ -566,6 +566,10 @@ VARIANTS = {
         [snp.Neuron("x", 1, ["a*/Q(a, y)", "a/Q(a^inf, z)"]), snp.Neuron("y", 3), snp.Neuron("z")],
         snp.Requests(),
     ),
+    "delays of synapses": (
+        [_RELAY, *_OTHERS],
+        snp.SynapseDelays({("x", "y"): 3, ("x", "z"): 1}),
+    ),
     "plasticity": ([snp.Neuron("x", 3, ["a+/a -> -1(x, {y})", "a+/a -> a"]), *_OTHERS], None),
     "budding": ([snp.Neuron("x", 1, ["[a]_x -> []_x / []_w"]), *_OTHERS], None),
 }
@@ -587,6 +591,9 @@ def test_every_variant_is_stepped_as_by_the_reference(name):
         assert row["spikes"] == list(configuration.spikes)
         applicable = reference.applicable(system, configuration)
         assert row["options"] == [[i, own] for i, own in enumerate(applicable) if own]
+        timing = configuration.timing
+        wanted = () if timing is None else timing.in_flight
+        assert sorted((n, i, k) for i, n, k in row["flights"]) == list(wanted)
         if configuration.network is not None and "network" in row:
             assert [tuple(x[:3]) for x in row["network"]["synapses"]] == sorted(
                 configuration.network.synapses

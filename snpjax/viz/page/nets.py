@@ -64,6 +64,7 @@ class NetStepper(AbstractStepper[NetSolution]):
             "spikes": [exact(x) for x in solution.marking.tolist()],
             "timers": [],
             "pending": [],
+            "flights": [],
             "options": [[CHOOSER, candidates]] if candidates else [],
             "texts": [[CHOOSER, names]],
             "halted": moment.is_halted,
