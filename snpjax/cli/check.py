@@ -71,12 +71,12 @@ def check(
 ) -> None:
     """Prove or refute properties of all computations of a system or a net.
 
-    A query is made of comparisons of spikes (n1 + 2*n2 <= 4), timer(n), open(n), emits(n),
-    fires(n, rule), halted and step with not, and, or, implies, always, never, eventually, next,
-    until, "weak until", "followed by", "preceded by", "infinitely often" and steady; of a net, of
-    comparisons of tokens (p1 + p2 = 4), halted, final and step. It is to hold
-    on all paths, or after "on some path" on one. The exit status is 0 if all are proved, 1 if one
-    is refuted, 3 if one is not decided.
+    A query is made of comparisons of spikes (n1 + 2*n2 <= 4, n1 mod 2 = 1), timer(n), open(n),
+    pending(n), emits(n), fires(n, rule), halted and step with not, and, or, implies, always,
+    never, eventually, next, until, "weak until", "followed by", "preceded by", "infinitely often"
+    and steady; of a net, of comparisons of tokens (p1 + p2 = 4), halted, final and step. It is to
+    hold on all paths, or after "on some path" on one. The exit status is 0 if all are proved, 1 if
+    one is refuted, 3 if one is not decided.
     """
     caps = search.saturation()
     where: _Where = {

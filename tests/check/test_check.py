@@ -57,7 +57,7 @@ def conditions(draw, system):
     neuron = draw(st.sampled_from(system.neurons))
     name, number = f'"{neuron.name}"', draw(st.integers(0, 3))
     relation = draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">="]))
-    functions = [f"{function}({name})" for function in ("emits", "timer", "in_flight")]
+    functions = [f"{function}({name})" for function in ("emits", "timer", "pending", "in_flight")]
     kinds = [name, *functions, "total", "halted", "open", "mixed"]
     kind = draw(st.sampled_from([*kinds, "fires"] if neuron.rules else kinds))
     match kind:
@@ -72,6 +72,10 @@ def conditions(draw, system):
             return f"({some} {relation} {number})"
         case "mixed":
             return f"(2 * {name} - emits({name}) {relation} {number})"
+    if draw(st.integers(0, 4)) == 0:
+        modulus = draw(st.integers(1, 4))
+        relation = "=" if relation == "=" else "!="
+        return f"({kind} mod {modulus} {relation} {number % modulus})"
     return f"({kind} {relation} {number})"
 
 
@@ -95,6 +99,8 @@ def value_of(variable, system, configuration, emissions, choice):
             return configuration.spikes[neuron]
         case Observed.TIMER:
             return configuration.timers[neuron]
+        case Observed.PENDING:
+            return configuration.pending[neuron]
         case Observed.IN_FLIGHT:
             timing = configuration.timing
             flights = () if timing is None else timing.in_flight
@@ -106,6 +112,8 @@ def value_of(variable, system, configuration, emissions, choice):
 
 def compared(comparison, value):
     difference = sum(x * value(variable) for variable, x in comparison.terms) - comparison.constant
+    if comparison.modulus is not None:
+        difference %= comparison.modulus
     return {"=": difference == 0, "<=": difference <= 0}.get(comparison.relation, difference >= 0)
 
 
@@ -179,6 +187,8 @@ def assert_witness(verdict):
                     return int(run.configurations[at, neuron])
                 case Observed.TIMER:
                     return int(run.timer_history[at, neuron])
+                case Observed.PENDING:
+                    return int(run.pending_history[at, neuron])
                 case Observed.IN_FLIGHT:
                     return int(run.in_flight(at)[:, neuron].sum())
                 case Observed.EMITS:
@@ -539,6 +549,31 @@ def test_saturation_by_itself_is_exact():
     assert snp.check(system, "always n >= p - 1", max_configurations=100).status is (
         snp.Status.BOUNDED
     )
+
+
+def test_neurons_in_congruences_are_not_saturated():
+    """A sink that is cut at some number would have one remainder for ever."""
+    clock = snp.SpikingSystem([snp.Neuron("s", 3, ["a+/a -> a"]), snp.Neuron("t")], [("s", "t")])
+    assert snp.check(clock, "always (s + t) mod 3 = 0")
+    assert snp.check(clock, "eventually (halted and t mod 2 = 1)")
+    assert not snp.check(clock, "never t mod 3 = 2")
+    capped = snp.explore(clock, saturate={"t": 1})
+    assert snp.check(capped, "never t mod 3 = 2").status is snp.Status.UNKNOWN
+    assert snp.check(capped, "always (t mod 2 = 0 or t > 0)")
+
+
+def test_remainders_of_steps_need_a_depth():
+    loop = snp.SpikingSystem([snp.Neuron("s", 2, ["a+/a -> a"])], [])
+    with pytest.raises(snp.QueryError, match="`step` is not compared with a constant"):
+        snp.check(loop, "always (step + s) mod 2 = 0")
+    assert not snp.check(loop, "always (step mod 2 = 0 implies s != 1)", max_depth=1).is_refuted
+
+
+def test_pending_spikes():
+    system = snp.SpikingSystem([snp.Neuron("s", 1, ["a -> a; 2"]), snp.Neuron("t")], [("s", "t")])
+    assert snp.check(system, "always s + pending(s) + t = 1")
+    assert snp.check(system, "always (pending(s) = 0 implies open(s))")
+    assert snp.check(system, "always (open(s) implies pending(s) = 0)")
 
 
 def test_names_are_checked(countdown):
