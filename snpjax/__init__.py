@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .check import (
         Agreement as Agreement,
         Bisimilar as Bisimilar,
+        Certificate as Certificate,
+        CertificateError as CertificateError,
         Equivalence as Equivalence,
         Estimate as Estimate,
         Growth as Growth,
@@ -131,8 +133,9 @@ lazily(
     {
         "snpjax_formats": "NotEnoughMemory graphs",
         ".check": """
-            Agreement Bisimilar Equivalence Estimate Growth QueryError SameNumbers SameTraces
-            Status Verdict check check_invariants equivalent estimate growth invariants
+            Agreement Bisimilar Certificate CertificateError Equivalence Estimate Growth
+            QueryError SameNumbers SameTraces Status Verdict check check_invariants equivalent
+            estimate growth invariants
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
         ".compilation": "use_compilation_cache",

@@ -1,5 +1,10 @@
 """What can be proved of all computations of a system, and computed from its graph."""
 
+from .certificate.certificate import (
+    Certificate as Certificate,
+    CertificateError as CertificateError,
+)
+from .certificate.model_digest import model_digest as model_digest
 from .check import check as check
 from .coverability.coverability import (
     Coverability as Coverability,
