@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Bisimilar as Bisimilar,
         Certificate as Certificate,
         CertificateError as CertificateError,
+        Certification as Certification,
         Equivalence as Equivalence,
         Estimate as Estimate,
         Growth as Growth,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         SameTraces as SameTraces,
         Status as Status,
         Verdict as Verdict,
+        certify as certify,
         check as check,
         check_invariants as check_invariants,
         equivalent as equivalent,
@@ -133,9 +135,9 @@ lazily(
     {
         "snpjax_formats": "NotEnoughMemory graphs",
         ".check": """
-            Agreement Bisimilar Certificate CertificateError Equivalence Estimate Growth
-            QueryError SameNumbers SameTraces Status Verdict check check_invariants equivalent
-            estimate growth invariants
+            Agreement Bisimilar Certificate CertificateError Certification Equivalence Estimate
+            Growth QueryError SameNumbers SameTraces Status Verdict certify check check_invariants
+            equivalent estimate growth invariants
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
         ".compilation": "use_compilation_cache",

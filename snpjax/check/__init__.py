@@ -4,6 +4,11 @@ from .certificate.certificate import (
     Certificate as Certificate,
     CertificateError as CertificateError,
 )
+from .certificate.certify import (
+    Certification as Certification,
+    Outcome as Outcome,
+    certify as certify,
+)
 from .certificate.model_digest import model_digest as model_digest
 from .check import check as check
 from .coverability.coverability import (
