@@ -6,7 +6,7 @@ from .certificate.certificate import (
 )
 from .certificate.certify import (
     Certification as Certification,
-    Outcome as Outcome,
+    CertificationStatus as CertificationStatus,
     certify as certify,
 )
 from .certificate.model_digest import model_digest as model_digest

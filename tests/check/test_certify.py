@@ -7,12 +7,11 @@ import z3
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.check import Outcome, model_digest
+from snpjax.check import CertificationStatus, model_digest
 from snpjax.check.certificate.certify import certify
-from snpjax.check.certificate.relations import NetRelation, SpikingRelation
+from snpjax.check.certificate.steps import NetSteps, SpikingSteps
 from snpjax.check.query.formula import Observed, Variable
 from snpjax.sleptsov import Arcs, Execution, Petri, Sleptsov, SleptsovNet
-from snpjax.spiking.model.rule import Rule
 from snpjax.testing import nets, reference, systems
 from snpjax.testing.reference_sleptsov import Reference
 from tests.support.helpers import many
@@ -27,21 +26,21 @@ RULES = {"sleptsov": Sleptsov(), "petri": Petri()}
 
 
 def successors(relation, numbers):
-    """Every configuration that one step of a relation leads to, and whether the first halts."""
-    now, then = relation.configuration(), relation.configuration()
+    """Every configuration that one step of a encoding leads to, and whether the first halts."""
+    now, then = encoding.configuration(), encoding.configuration()
     solver = z3.Solver()
     solver.add([now[variable] == number for variable, number in numbers.items()])
-    solver.add(list(relation.in_range(now)))
+    solver.add(list(encoding.in_range(now)))
     assert solver.check() == z3.sat, "this configuration is in range"
-    halts = z3.is_true(solver.model().eval(relation.is_halting(now), model_completion=True))
-    solver.add(z3.Or(list(relation.steps(now, then))))
+    halts = z3.is_true(solver.model().eval(encoding.is_halting(now), model_completion=True))
+    solver.add(z3.Or(list(encoding.steps(now, then))))
     found = set()
     while solver.check() == z3.sat:
         model = solver.model()
         values = {x: model.eval(then[x], model_completion=True).as_long() for x in numbers}
         found.add(tuple(values.values()))
         solver.add(z3.Or([then[x] != value for x, value in values.items()]))
-        in_range = z3.And(list(relation.in_range(then)))
+        in_range = z3.And(list(encoding.in_range(then)))
         assert z3.is_true(model.eval(in_range, model_completion=True))
     return found, halts
 
@@ -52,7 +51,7 @@ def configurations(draw, system):
     spikes, timers, pending = [], [], []
     for neuron in system.neurons:
         spikes.append(draw(st.integers(0, 6)))
-        closing = [r for r in neuron.rules if isinstance(r, Rule) and r.delay]
+        closing = [r for r in neuron.rules if isinstance(r, snp.Rule) and r.delay]
         rule = draw(st.sampled_from([None, *closing]))
         timers.append(0 if rule is None else draw(st.integers(1, rule.delay)))
         pending.append(0 if rule is None else rule.produce)
@@ -77,7 +76,7 @@ def assert_steps_of_a_system(system, now, step):
         tuple(numbers(reference.step(system, now, choice)[0], later).values())
         for choice in reference.choices(system, now)
     }
-    relation = SpikingRelation(z3, system, counts_steps=True)
+    encoding = SpikingSteps(z3, system, counts_steps=True)
     assert successors(relation, numbers(now, step)) == (expected, is_halting)
 
 
@@ -119,7 +118,7 @@ def assert_steps_of_a_net(net, marking, rule):
 
     candidates = own.candidates(marking)
     expected = {tuple(numbers(x, 4).values()) for x in own.successors(marking, rule)}
-    relation = NetRelation(z3, execution, counts_steps=True)
+    encoding = NetSteps(z3, execution, counts_steps=True)
     found = successors(relation, numbers(marking, 3))
     assert found == (expected or {(3, *marking)}, not candidates)
 
@@ -174,7 +173,7 @@ def certified(system, property, invariant, *, k=1, **options):
     found = certify(
         system, snp.Certificate(property, invariant, model_digest(system), k=k), **options
     )
-    assert str(found).startswith(f"{property}: {found.outcome.value}\n")
+    assert str(found).startswith(f"{property}: {found.status.value}\n")
     return found
 
 
@@ -199,7 +198,7 @@ TRUE = [
 @pytest.mark.parametrize(("system", "property", "invariant"), TRUE)
 def test_true_invariants_are_accepted(system, property, invariant):
     found = certified(system, property, invariant)
-    assert found and found.outcome is Outcome.ACCEPTED, str(found)
+    assert found and found.status is CertificationStatus.ACCEPTED, str(found)
     assert 0 < found.num_configurations <= 200
 
 
@@ -208,7 +207,7 @@ def test_true_invariants_are_accepted(system, property, invariant):
     [
         (RING, "always n1 <= 0", "n1 + n2 <= 1", "property", "n1 = 1, n2 = 0"),
         (RING, "always n1 <= 1", "n1 + n2 <= 0", "initial", "n1 = 1, n2 = 0"),
-        (RING, "always n1 <= 1", "n1 = 1 or n2 = 1", "step", "after one step: n1 = "),
+        (RING, "always n1 <= 1", "n1 = 1 or n2 = 1", "step", "after one step: "),
         (DELAYED, "always s <= 1", "s + t <= 1", "step", None),
         (COUNTER, "always t mod 4 = 0", "t mod 4 = 0", "step", None),
         (DRIVEN, "always y <= 1", "y <= 1", "step", None),
@@ -217,7 +216,7 @@ def test_true_invariants_are_accepted(system, property, invariant):
 )
 def test_what_fails_is_shown(system, property, invariant, obligation, shown):
     found = certified(system, property, invariant)
-    assert not found and found.outcome is Outcome.REJECTED
+    assert not found and found.status is CertificationStatus.REJECTED
     assert found.obligation == obligation and "it is false that" in found.reason
     assert shown is None or shown in str(found)
     assert len(found.configurations) == (2 if obligation == "step" else 1)
@@ -260,7 +259,7 @@ def test_a_false_property_is_not_inductive_for_any_k():
 )
 def test_what_is_no_certificate_of_this_model(property, invariant, words):
     found = certified(RING, property, invariant)
-    assert found.outcome is Outcome.REJECTED and words in found.reason
+    assert found.status is CertificationStatus.REJECTED and words in found.reason
     assert not found.obligation and not found.configurations
 
 
@@ -269,12 +268,12 @@ def test_a_certificate_of_another_model_is_rejected():
     own = snp.Certificate("always n1 <= 1", "n1 + n2 <= 1", model_digest(RING))
     assert certify(RING, own, samples=10)
     found = certify(other, own)
-    assert found.outcome is Outcome.REJECTED and "another model" in found.reason
+    assert found.status is CertificationStatus.REJECTED and "another model" in found.reason
 
 
 def test_a_solver_without_time_accepts_nothing():
     found = certified(RING, "always n1 <= 1", "n1 + n2 <= 1", seconds=0)
-    assert found.outcome is Outcome.UNKNOWN and not found.is_accepted
+    assert found.status is CertificationStatus.UNKNOWN and not found.is_accepted
     assert "did not decide within 0 s" in found.reason
     with pytest.raises(ValueError, match="neither accepted nor rejected"):
         bool(found)
@@ -293,7 +292,7 @@ def test_an_undecided_obligation_is_unknown(monkeypatch, name):
 
     monkeypatch.setattr(z3.Solver, "check", checked)
     found = certified(RING, "always n1 <= 1", "n1 + n2 <= 1")
-    assert found.outcome is Outcome.UNKNOWN and found.obligation == name
+    assert found.status is CertificationStatus.UNKNOWN and found.obligation == name
 
 
 def test_a_run_that_leaves_the_invariant_rejects_it(monkeypatch):
@@ -302,7 +301,7 @@ def test_a_run_that_leaves_the_invariant_rejects_it(monkeypatch):
     for system in (COUNTER, PETRI, SLEPTSOV):
         name = "t" if system is COUNTER else "buffer"
         found = certified(system, f"always {name} <= 3", f"{name} <= 3")
-        assert found.outcome is Outcome.REJECTED and found.obligation == "runs"
+        assert found.status is CertificationStatus.REJECTED and found.obligation == "runs"
         assert re.search(rf"configuration: .*\b{name} = [4-9]", str(found))
 
 

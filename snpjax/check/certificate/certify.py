@@ -29,7 +29,7 @@ from .certificate import Certificate
 from .conditions import truth_of
 from .model_digest import model_digest, proved_model
 from .random_runs import visited
-from .relations import AbstractRelation, NetRelation, SpikingRelation, Term, Values
+from .steps import AbstractSteps, NetSteps, SpikingSteps, Term, Values
 
 
 _SEED = 0  # of the solver
@@ -42,7 +42,7 @@ _KNOWN |= {Observed.HALTED, Observed.FINAL}
 Numbers = Mapping[str, int]
 
 
-class Outcome(enum.Enum):
+class CertificationStatus(enum.Enum):
     """What the checker says of a certificate."""
 
     ACCEPTED = "accepted"
@@ -57,7 +57,7 @@ class Certification:
     As a truth value it is true if the certificate is accepted, false if it is rejected, and an
     error otherwise.
 
-    - `outcome`: accepted, rejected, or unknown, if the solver did not decide an obligation in time.
+    - `status`: accepted, rejected, or unknown, if the solver did not decide an obligation in time.
     - `certificate`: which was checked.
     - `obligation`: the one that fails or is not decided, `"initial"`, `"step"`, `"property"` or
       `"runs"`; empty if the certificate was accepted, or cannot be checked at all.
@@ -67,7 +67,7 @@ class Certification:
     - `num_configurations`: of how many configurations of random runs the invariant was evaluated.
     """
 
-    outcome: Outcome
+    status: CertificationStatus
     certificate: Certificate
     obligation: str = ""
     reason: str = ""
@@ -76,16 +76,16 @@ class Certification:
 
     @property
     def is_accepted(self) -> bool:
-        return self.outcome is Outcome.ACCEPTED
+        return self.status is CertificationStatus.ACCEPTED
 
     def __bool__(self) -> bool:
-        if self.outcome is Outcome.UNKNOWN:
+        if self.status is CertificationStatus.UNKNOWN:
             raise ValueError(f"The certificate is neither accepted nor rejected: {self.reason}.")
         return self.is_accepted
 
     def lines(self) -> Iterator[str]:
-        """The property, the outcome, and what shows it."""
-        yield f"{self.certificate.property}: {self.outcome.value}"
+        """The property, the status, and what shows it."""
+        yield f"{self.certificate.property}: {self.status.value}"
         if self.is_accepted:
             kept = "every step keeps it"
             if self.certificate.k > 1:
@@ -142,7 +142,12 @@ def certify(
 
     def rejected(reason: str, obligation: str = "", *some: Numbers, runs: int = 0) -> Certification:
         return Certification(
-            Outcome.REJECTED, certificate, obligation, reason, some, num_configurations=runs
+            CertificationStatus.REJECTED,
+            certificate,
+            obligation,
+            reason,
+            some,
+            num_configurations=runs,
         )
 
     if certificate.model != digest:
@@ -159,10 +164,10 @@ def certify(
         for variable, _ in comparison.terms
     )
     if isinstance(model, Execution):
-        relation = NetRelation(z3, model, counts_steps=counts)
+        encoding = NetSteps(z3, model, counts_steps=counts)
     else:
-        relation = SpikingRelation(z3, model, counts_steps=counts)
-    for name, goal in _obligations(relation, certificate.k, invariant, claim):
+        encoding = SpikingSteps(z3, model, counts_steps=counts)
+    for name, goal in _obligations(encoding, certificate.k, invariant, claim):
         solver = z3.Solver()
         solver.set("random_seed", _SEED)
         solver.set("timeout", max(int(1000 * (end - time.monotonic())), 1))
@@ -170,17 +175,17 @@ def certify(
         found = solver.check() if time.monotonic() < end else z3.unknown
         if found == z3.unknown:
             reason = f"the solver did not decide within {seconds:g} s whether {_IN_WORDS[name]}"
-            return Certification(Outcome.UNKNOWN, certificate, name, reason)
+            return Certification(CertificationStatus.UNKNOWN, certificate, name, reason)
         if found == z3.sat:
-            numbers = [relation.numbers(one, solver.model()) for one in goal.shown]
+            numbers = [encoding.numbers(one, solver.model()) for one in goal.shown]
             return rejected(f"it is false that {_IN_WORDS[name]}", name, *numbers)
     deadline = min(end, time.monotonic() + _FOR_RUNS * seconds)
     runs = 0
     for runs, value in enumerate(visited(model, samples, deadline), start=1):
         if not (truth_of(invariant, value) and truth_of(claim, value)):
-            numbers = {variable_text(x): value(x) for x in relation.shown()}
+            numbers = {variable_text(x): value(x) for x in encoding.shown()}
             return rejected("a run leaves the invariant", "runs", numbers, runs=runs)
-    return Certification(Outcome.ACCEPTED, certificate, num_configurations=runs)
+    return Certification(CertificationStatus.ACCEPTED, certificate, num_configurations=runs)
 
 
 _IN_WORDS = {
@@ -240,30 +245,30 @@ class _Goal:
 
 
 def _obligations(
-    relation: AbstractRelation, k: int, invariant: Formula, claim: Formula
+    encoding: AbstractSteps, k: int, invariant: Formula, claim: Formula
 ) -> Iterator[tuple[str, _Goal]]:
-    every, _, negate = relation.logic
+    every, _, negate = encoding.logic
 
     def holds(formula: Formula, now: Values) -> Term:
-        return truth_of(formula, lambda variable: relation.value(now, variable), relation.logic)
+        return truth_of(formula, lambda variable: encoding.value(now, variable), encoding.logic)
 
     def kept(now: Values) -> Term:
-        return every([*relation.in_range(now), holds(invariant, now)])
+        return every([*encoding.in_range(now), holds(invariant, now)])
 
-    path = [relation.configuration()]
-    known = [every(list(relation.initial(path[0])))]
+    path = [encoding.configuration()]
+    known = [every(list(encoding.initial(path[0])))]
     while True:
         yield "initial", _Goal([*known, negate(kept(path[-1]))], path[-1:])
         if len(path) == k:
             break
-        path.append(relation.configuration())
-        known.append(relation.logic.some(list(relation.steps(*path[-2:]))))
-    path = [relation.configuration()]
+        path.append(encoding.configuration())
+        known.append(encoding.logic.some(list(encoding.steps(*path[-2:]))))
+    path = [encoding.configuration()]
     known = [kept(path[0])]
     yield "property", _Goal([*known, negate(holds(claim, path[0]))], path)
     for _ in range(k - 1):
-        path.append(relation.configuration())
-        known += [relation.logic.some(list(relation.steps(*path[-2:]))), kept(path[-1])]
-    then = relation.configuration()
-    for step in relation.steps(path[-1], then):
+        path.append(encoding.configuration())
+        known += [encoding.logic.some(list(encoding.steps(*path[-2:]))), kept(path[-1])]
+    then = encoding.configuration()
+    for step in encoding.steps(path[-1], then):
         yield "step", _Goal([*known, step, negate(kept(then))], [*path, then])

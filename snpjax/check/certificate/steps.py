@@ -29,7 +29,7 @@ Values: TypeAlias = Mapping[Variable, Term]
 _STEP = Variable(Observed.STEP)
 
 
-class AbstractRelation(abc.ABC):
+class AbstractSteps(abc.ABC):
     """Configurations and steps of a model, as terms of a solver."""
 
     z3: ModuleType
@@ -90,7 +90,7 @@ class AbstractRelation(abc.ABC):
         return now[variable]
 
 
-class SpikingRelation(AbstractRelation):
+class SpikingSteps(AbstractSteps):
     """The definition of SN P systems with delays, weights and input trains."""
 
     def __init__(self, z3: ModuleType, system: SpikingSystem, *, counts_steps: bool) -> None:
@@ -214,7 +214,7 @@ def _numbers(now: Values, neuron: Neuron) -> tuple[Term, Term, Term]:
     return spikes, timer, pending
 
 
-class NetRelation(AbstractRelation):
+class NetSteps(AbstractSteps):
     """The definition of nets whose transitions fire one after another: in maximal multiplicity, or
     once."""
 
