@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         estimate as estimate,
         growth as growth,
         invariants as invariants,
+        prove as prove,
     )
     from .choice import (
         NO_RULE as NO_RULE,
@@ -137,7 +138,7 @@ lazily(
         ".check": """
             Agreement Bisimilar Certificate CertificateError Certification Equivalence Estimate
             Growth QueryError SameNumbers SameTraces Status Verdict certify check check_invariants
-            equivalent estimate growth invariants
+            equivalent estimate growth invariants prove
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
         ".compilation": "use_compilation_cache",

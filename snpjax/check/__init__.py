@@ -27,6 +27,7 @@ from .equivalence import (
     SameTraces as SameTraces,
     equivalent as equivalent,
 )
+from .induction.prove import prove as prove
 from .probability.markov import (
     Quantity as Quantity,
     halting_distribution as halting_distribution,

@@ -1,5 +1,6 @@
 """`snpjax check FILE QUERY...`: what holds of all computations of a model."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
 
@@ -66,6 +67,16 @@ def check(
     kept: MemoryOptions,
     checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove",
+            help="Prove by induction, without exploring: for models of too many configurations.",
+        ),
+    ] = False,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Of a proof with --prove.", min=0.001)
+    ] = 10.0,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -99,7 +110,13 @@ def check(
             system = system.with_input(snp.AnyInput(search.inputs))
         limits = {"max_configurations": max_configurations, "max_depth": max_depth}
         try:
-            verdicts = _verdicts(system, queries, caps, limits, options, found, where, checkpoint)
+            if prove:
+                model = cast("Explorable[Any, Any]", system)
+                verdicts = [snp.prove(model, text, seconds=seconds) for text in queries]
+            else:
+                verdicts = _verdicts(
+                    system, queries, caps, limits, options, found, where, checkpoint
+                )
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     if as_json:
@@ -157,14 +174,18 @@ def _verdicts(
 
 
 def _json(verdict: "Verdict") -> dict[str, Any]:
-    trace = verdict.trace.as_json()
+    trace: dict[str, Any] = {"witness": None}
+    if verdict.graph is not None or verdict.computation is not None:
+        trace = verdict.trace.as_json()
+    certificate = verdict.certificate
     return {
         "query": verdict.query,
         "status": verdict.status.value,
         "configurations": verdict.num_configurations,
         "depth": verdict.depth,
         "reason": advised(verdict.reason) or None,
-        "missed": verdict.graph.missed,
+        "missed": 0.0 if verdict.graph is None else verdict.graph.missed,
+        "certificate": None if certificate is None else asdict(certificate),
         "vacuous": list(verdict.vacuous),
         **(trace if verdict.witness is not None else dict.fromkeys(trace)),
         "loop": verdict.loop,

@@ -1,0 +1,73 @@
+"""The obligations of an invariant, and what of it is needed."""
+
+from collections.abc import Sequence
+
+from ..query.formula import Formula
+from .relation import holds
+from .solver import OutOfTime, StepSolver, needed
+
+
+def is_inductive(solver: StepSolver, invariant: Sequence[Formula], wanted: Formula) -> bool:
+    """Whether an invariant holds in the initial configuration, is kept by every step, and implies
+    what is wanted; on a solver of its own, from nothing but the relation.
+
+    **Raises:** `OutOfTime`.
+    """
+    relation, z3 = solver.relation, solver.z3
+    if not all(holds(x, relation, relation.initial) for x in invariant):
+        return False
+    before = [solver.literal(x, 0) for x in invariant]
+    if solver.is_satisfiable(*before, z3.Not(solver.literal(wanted, 0))):
+        return False
+    broken = solver.any_of(z3.Not(solver.literal(x, 1)) for x in invariant)
+    return not (invariant and solver.is_satisfiable(*before, broken))
+
+
+def minimised(
+    solver: StepSolver, wanted: Sequence[Formula], invariant: Sequence[Formula], share: float = 0.5
+) -> list[Formula]:
+    """A part of an inductive invariant that is inductive by itself and holds the wanted conditions.
+    The last ones of the others are dropped first; when time is short, more are kept.
+
+    **Arguments:**
+
+    - `share`: of the time that is left.
+    """
+    num, kept = len(wanted), [*wanted, *(x for x in invariant if x not in wanted)]
+    whole, own = solver.clock, solver.clock.part(share)
+    try:
+        solver.clock = own
+        kept = _closed(solver, kept, wanted)
+        for condition in reversed(kept[num:]):
+            smaller = [x for x in kept if x != condition]
+            if _is_kept(solver, smaller):
+                kept = smaller
+    except OutOfTime:
+        pass
+    finally:
+        solver.clock = whole
+    return kept
+
+
+def _closed(
+    solver: StepSolver, all_conditions: Sequence[Formula], some: Sequence[Formula]
+) -> list[Formula]:
+    """The conditions that the first ones need, and what these need, as cores say."""
+    before = [solver.literal(x, 0) for x in all_conditions]
+    found, todo = list(some), list(some)
+    while todo:
+        condition = todo.pop()
+        broken = solver.z3.Not(solver.literal(condition, 1))
+        if solver.is_satisfiable(*before, broken):
+            raise AssertionError("This is a bug of snpjax, please report it.")
+        for at in needed(before, solver.core()):
+            if all_conditions[at] not in found:
+                found.append(all_conditions[at])
+                todo.append(all_conditions[at])
+    return [x for x in all_conditions if x in found]
+
+
+def _is_kept(solver: StepSolver, some: Sequence[Formula]) -> bool:
+    before = [solver.literal(x, 0) for x in some]
+    broken = solver.any_of(solver.z3.Not(solver.literal(x, 1)) for x in some)
+    return not solver.is_satisfiable(*before, broken)
