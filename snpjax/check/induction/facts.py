@@ -8,10 +8,12 @@ configuration after that step is joined to each.
 
 import abc
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..query.formula import Comparison, Formula, Observed, Or, Variable
+import numpy as np
+
+from ..query.formula import Comparison, Formula, Observed, Or, Variable, comparisons
 from ..structural.integer_kernel import null_space
 from .conditions import compared, congruent
 from .nets import NetRelation
@@ -22,7 +24,7 @@ from .solver import StepSolver
 #: A sum of variables times coefficients.
 Sum = Mapping[Variable, int]
 
-_MAX_PAIRS = 400  # sums of two variables whose intervals are kept
+_MAX_PAIRS = 100  # sums of two variables whose intervals are kept
 _MAX_TRAPS = 64
 _WALK = 24  # steps from a configuration outside, all of which are outside or have to be inside
 
@@ -78,10 +80,10 @@ class ConstantSums(AbstractFacts):
 
 
 class Remainders(AbstractFacts):
-    """All linear congruences of a prime modulus."""
+    """All linear congruences of a prime modulus that do not follow from the constant sums."""
 
-    def __init__(self, relation: AbstractRelation, prime: int) -> None:
-        self.prime, self.initial = prime, relation.initial
+    def __init__(self, relation: AbstractRelation, prime: int, sums: ConstantSums) -> None:
+        self.prime, self.initial, self.sums = prime, relation.initial, sums
         self.origin = f"remainder modulo {prime} that no step changes"
         self.kept = [
             (i, v) for i, v in enumerate(relation.variables) if v.observed is not Observed.STEP
@@ -91,18 +93,23 @@ class Remainders(AbstractFacts):
     def join(self, state: State) -> None:
         p = self.prime
         row = {at: (state[i] - self.initial[i]) % p for at, (i, _) in enumerate(self.kept)}
+        self._insert(self.pivots, row)
+
+    def _insert(self, pivots: dict[int, dict[int, int]], row: dict[int, int]) -> bool:
+        """Whether a row is linearly independent of others in reduced form, to which it is added."""
         row = {at: x for at, x in row.items() if x}
-        for pivot in sorted(row.keys() & self.pivots.keys()):
-            row = self._without(row, self.pivots[pivot], pivot)
+        for pivot in sorted(row.keys() & pivots.keys()):
+            row = self._without(row, pivots[pivot], pivot)
         if not row:
-            return
+            return False
         pivot = min(row)
-        inverse = pow(row[pivot], -1, p)
-        row = {at: x * inverse % p for at, x in row.items()}
-        for other, own in self.pivots.items():
+        inverse = pow(row[pivot], -1, self.prime)
+        row = {at: x * inverse % self.prime for at, x in row.items()}
+        for other, own in pivots.items():
             if pivot in own:
-                self.pivots[other] = self._without(own, row, pivot)
-        self.pivots[pivot] = row
+                pivots[other] = self._without(own, row, pivot)
+        pivots[pivot] = row
+        return True
 
     def _without(self, row: dict[int, int], other: dict[int, int], at: int) -> dict[int, int]:
         factor = row.get(at, 0)
@@ -112,6 +119,9 @@ class Remainders(AbstractFacts):
 
     def conditions(self) -> list[Formula]:
         found: list[Formula] = []
+        known: dict[int, dict[int, int]] = {}
+        for equation in self.sums.equations:
+            self._insert(known, {at: x % self.prime for at, x in equation.items()})
         for at in range(len(self.kept)):
             if at in self.pivots:
                 continue
@@ -119,6 +129,8 @@ class Remainders(AbstractFacts):
             for pivot, row in self.pivots.items():
                 if at in row:
                     y[pivot] = -row[at] % self.prime
+            if not self._insert(known, y):
+                continue
             value = sum(x * self.initial[self.kept[k][0]] for k, x in y.items())
             terms = {self.kept[k][1]: x for k, x in sorted(y.items())}
             found.append(congruent(terms, self.prime, value))
@@ -126,38 +138,54 @@ class Remainders(AbstractFacts):
 
 
 @dataclass
-class _Interval:
+class Interval:
+    """From `low` to `high`; `None` where there is no bound."""
+
     low: int | None
     high: int | None
+
+    def plus(self, other: "Interval", sign: int) -> "Interval":
+        """The sums of numbers of both, or the differences."""
+        low, high = (other.low, other.high) if sign > 0 else (other.high, other.low)
+        return Interval(_sum(self.low, low, sign), _sum(self.high, high, sign))
+
+
+def _sum(first: int | None, second: int | None, sign: int) -> int | None:
+    return None if first is None or second is None else first + sign * second
+
+
+#: A sum whose interval is not known better than this.
+NO_BOUND = Interval(None, None)
 
 
 class Intervals(AbstractFacts):
     """Least and largest values of sums. A bound that is broken moves to the next threshold, or is
-    given up after the last one."""
+    given up after the last one.
+
+    - `implied`: what is known of each sum without this; only tighter bounds are conditions.
+    """
 
     origin = "interval that no step leaves"
 
     def __init__(
         self,
         relation: AbstractRelation,
-        sums: Sequence[Sum],
+        sums: Sequence[tuple[Sum, Interval]],
         thresholds: Sequence[int],
-        samples: Iterable[State],
+        samples: Sequence[State],
     ) -> None:
-        self.sums, self.thresholds = sums, thresholds
+        self.sums, self.thresholds = [own for own, _ in sums], thresholds
+        self.implied = [interval for _, interval in sums]
         self.places = [
-            [(relation.positions[v], factor) for v, factor in own.items()] for own in sums
+            [(relation.positions[v], factor) for v, factor in own.items()] for own in self.sums
         ]
-        self.own: list[_Interval] = []
-        values = [[self._value(places, s) for s in samples] for places in self.places]
-        self.own = [_Interval(min(some), max(some)) for some in values]
-
-    def _value(self, places: list[tuple[int, int]], state: State) -> int:
-        return sum(factor * state[i] for i, factor in places)
+        columns = _columns(samples)
+        values = [sum(factor * columns[i] for i, factor in places) for places in self.places]
+        self.own = [Interval(int(np.min(some)), int(np.max(some))) for some in values]
 
     def join(self, state: State) -> None:
         for places, own in zip(self.places, self.own, strict=True):
-            value = self._value(places, state)
+            value = sum(factor * state[i] for i, factor in places)
             if own.high is not None and value > own.high:
                 own.high = next((x for x in self.thresholds if x >= value), None)
             if own.low is not None and value < own.low:
@@ -165,12 +193,14 @@ class Intervals(AbstractFacts):
 
     def conditions(self) -> list[Formula]:
         found: list[Formula] = []
-        for coefficients, own in zip(self.sums, self.own, strict=True):
+        for terms, own, implied in zip(self.sums, self.own, self.implied, strict=True):
             if own.low is not None and own.low == own.high:
-                found.append(compared(coefficients, "=", own.low))
+                found.append(compared(terms, "=", own.low))
                 continue
-            found += [] if own.low is None else [compared(coefficients, ">=", own.low)]
-            found += [] if own.high is None else [compared(coefficients, "<=", own.high)]
+            if own.low is not None and (implied.low is None or own.low > implied.low):
+                found.append(compared(terms, ">=", own.low))
+            if own.high is not None and (implied.high is None or own.high < implied.high):
+                found.append(compared(terms, "<=", own.high))
         return found
 
 
@@ -211,39 +241,57 @@ def _is_trivial(condition: Formula) -> bool:
     return isinstance(condition, Comparison) and not condition.terms
 
 
-def possible_facts(relation: AbstractRelation, samples: Sequence[State], query: Formula) -> Facts:
-    """What is true of the samples, before steps are looked at."""
-    from ..query.formula import comparisons  # the comparisons of the query are sums of their own
-
+def few_facts(relation: AbstractRelation, samples: Sequence[State], query: Formula) -> Facts:
+    """What is true of the samples, before steps are looked at: constant sums, intervals of the
+    variables, and what guards and arcs suggest."""
     asked = list(comparisons(query))
     numbers = {*relation.thresholds, *(abs(x.constant) for x in asked)}
     numbers |= {x + 1 for x in numbers} | {-x for x in numbers}
-    singles: list[Sum] = [{v: 1} for v in relation.variables]
-    own: list[Sum] = [
-        dict(x.terms)
+    bounds = zip(relation.variables, relation.least, relation.most, strict=True)
+    sums: list[tuple[Sum, Interval]] = [({v: 1}, Interval(low, high)) for v, low, high in bounds]
+    sums += [
+        (dict(x.terms), NO_BOUND)
         for x in asked
         if len(x.terms) > 1 and all(v in relation.positions for v, _ in x.terms)
     ]
-    primes = {2, 3}
-    for m in {*itertools.chain.from_iterable(relation.moduli.values())}:
-        primes |= set(_prime_factors(m))
-    for comparison in asked:
-        primes |= set(_prime_factors(comparison.modulus or 1))
-    kinds: list[AbstractFacts] = [
-        ConstantSums(relation),
-        Intervals(relation, [*singles, *own], sorted(numbers), samples),
-        Intervals(relation, _pairs(relation, samples), [], samples),
-        Listed(relation, "remainder of a guard", _single_remainders(relation, asked)),
-    ]
     if isinstance(relation, NetRelation):
-        kinds.append(Listed(relation, "marked trap", list(_traps(relation))))
+        listed = Listed(relation, "marked trap", list(_traps(relation)))
     else:
-        kinds.append(Listed(relation, "what a closed neuron emits", _pending(relation, samples)))
-    kinds += [Remainders(relation, p) for p in sorted(primes)]
-    found = Facts(kinds)
-    for state in samples:
-        found.join(state)
-    return found
+        listed = Listed(relation, "what a closed neuron emits", _pending(relation, samples))
+    return _joined(
+        samples,
+        ConstantSums(relation),
+        Intervals(relation, sums, sorted(numbers), samples),
+        Listed(relation, "remainder of a guard", _single_remainders(relation, asked)),
+        listed,
+    )
+
+
+def more_facts(
+    relation: AbstractRelation, samples: Sequence[State], query: Formula, few: Facts
+) -> Facts:
+    """The same and, besides, remainders, and intervals of sums and differences of two variables,
+    where these are not in smaller ones that `few` implies."""
+    found = few_facts(relation, samples, query)
+    sums = found.kinds[0]
+    assert isinstance(sums, ConstantSums)
+    moduli = {2, 3, *itertools.chain.from_iterable(relation.moduli.values())}
+    moduli |= {x.modulus for x in comparisons(query) if x.modulus is not None}
+    primes = sorted({p for m in moduli for p in _prime_factors(m)})
+    added = _joined(
+        samples,
+        Intervals(relation, _pairs(relation, samples, few), [], samples),
+        *(Remainders(relation, p, sums) for p in primes),
+    )
+    return Facts([*found.kinds, *added.kinds])
+
+
+def _joined(samples: Sequence[State], *kinds: AbstractFacts) -> Facts:
+    for kind in kinds:
+        if not isinstance(kind, Intervals):  # which begin with the samples
+            for state in samples:
+                kind.join(state)
+    return Facts(list(kinds))
 
 
 def strongest(solver: StepSolver, facts: Facts, assumed: Sequence[Formula]) -> dict[Formula, str]:
@@ -255,7 +303,7 @@ def strongest(solver: StepSolver, facts: Facts, assumed: Sequence[Formula]) -> d
     while True:
         some = facts.origins()
         before = [solver.literal(x, 0) for x in (*some, *assumed)]
-        broken = solver.any_of(solver.z3.Not(solver.literal(x, 1)) for x in some)
+        broken = solver.one_broken(some, 1)
         if not some or not solver.is_satisfiable(*before, broken):
             return some
         state = solver.state(1)
@@ -268,22 +316,40 @@ def strongest(solver: StepSolver, facts: Facts, assumed: Sequence[Formula]) -> d
             state = relation.step(state, choice)
 
 
-def _pairs(relation: AbstractRelation, samples: Sequence[State]) -> list[Sum]:
+def _pairs(
+    relation: AbstractRelation, samples: Sequence[State], few: Facts
+) -> list[tuple[Sum, Interval]]:
     """Sums and differences of two variables whose values in the samples are in a smaller interval
-    than follows from their own, those of small values first."""
-    kept = [v for v in relation.variables if v.observed is not Observed.STEP]
-    columns = {v: [s[relation.positions[v]] for s in samples] for v in kept}
-    spread = {v: max(x) - min(x) for v, x in columns.items()}
-    found: list[tuple[int, Sum]] = []
-    changing = sorted((v for v in kept if spread[v]), key=lambda v: spread[v])
+    than those of the variables give, those of few values first."""
+    sums, intervals = few.kinds[:2]
+    assert isinstance(sums, ConstantSums) and isinstance(intervals, Intervals)
+    own = dict(zip(relation.variables, intervals.own, strict=False))
+    same = {
+        relation.variables[max(y)]  # of two variables with a constant sum or difference, one
+        for y in sums.equations
+        if len(y) == 2 and all(abs(x) == 1 for x in y.values())
+    }
+    table = _columns(samples)
+    columns = {v: table[relation.positions[v]] for v in relation.variables}
+    changing = [v for v, x in own.items() if x.low is None or x.low != x.high]
+    changing = [v for v in changing if v.observed is not Observed.STEP and v not in same]
+    changing.sort(key=lambda v: int(np.ptp(columns[v])))
+    found: list[tuple[int, Sum, Interval]] = []
     for x, y in itertools.islice(itertools.combinations(changing, 2), 4 * _MAX_PAIRS):
         for sign in (1, -1):
-            values = [a + sign * b for a, b in zip(columns[x], columns[y], strict=True)]
-            width = max(values) - min(values)
-            if 0 < width < spread[x] + spread[y]:
-                found.append((width, {x: 1, y: sign}))
-    found.sort(key=lambda pair: pair[0])
-    return [own for _, own in found[:_MAX_PAIRS]]
+            values, implied = columns[x] + sign * columns[y], own[x].plus(own[y], sign)
+            low, high = int(values.min()), int(values.max())
+            is_tighter = implied.low is None or low > implied.low
+            if is_tighter or implied.high is None or high < implied.high:
+                found.append((high - low, {x: 1, y: sign}, implied))
+    found.sort(key=lambda triple: triple[0])
+    return [(terms, implied) for _, terms, implied in found[:_MAX_PAIRS]]
+
+
+def _columns(samples: Sequence[State]) -> np.ndarray:
+    """The values of each variable, as Python's integers where 64 bits could be too few."""
+    is_large = any(abs(x) >= 2**31 for state in samples for x in state)
+    return np.asarray(samples, object if is_large else np.int64).T
 
 
 def _single_remainders(relation: AbstractRelation, asked: Sequence[Comparison]) -> list[Formula]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..query.formula import Formula
+from .conditions import negated
 from .relation import holds
 from .solver import OutOfTime, StepSolver, needed
 
@@ -13,14 +14,13 @@ def is_inductive(solver: StepSolver, invariant: Sequence[Formula], wanted: Formu
 
     **Raises:** `OutOfTime`.
     """
-    relation, z3 = solver.relation, solver.z3
+    relation = solver.relation
     if not all(holds(x, relation, relation.initial) for x in invariant):
         return False
     before = [solver.literal(x, 0) for x in invariant]
-    if solver.is_satisfiable(*before, z3.Not(solver.literal(wanted, 0))):
+    if solver.is_satisfiable(*before, solver.literal(negated(wanted), 0)):
         return False
-    broken = solver.any_of(z3.Not(solver.literal(x, 1)) for x in invariant)
-    return not (invariant and solver.is_satisfiable(*before, broken))
+    return is_kept(solver, invariant)
 
 
 def minimised(
@@ -40,7 +40,7 @@ def minimised(
         kept = _closed(solver, kept, wanted)
         for condition in reversed(kept[num:]):
             smaller = [x for x in kept if x != condition]
-            if _is_kept(solver, smaller):
+            if is_kept(solver, smaller):
                 kept = smaller
     except OutOfTime:
         pass
@@ -57,7 +57,7 @@ def _closed(
     found, todo = list(some), list(some)
     while todo:
         condition = todo.pop()
-        broken = solver.z3.Not(solver.literal(condition, 1))
+        broken = solver.literal(negated(condition), 1)
         if solver.is_satisfiable(*before, broken):
             raise AssertionError("This is a bug of snpjax, please report it.")
         for at in needed(before, solver.core()):
@@ -67,7 +67,12 @@ def _closed(
     return [x for x in all_conditions if x in found]
 
 
-def _is_kept(solver: StepSolver, some: Sequence[Formula]) -> bool:
-    before = [solver.literal(x, 0) for x in some]
-    broken = solver.any_of(solver.z3.Not(solver.literal(x, 1)) for x in some)
-    return not solver.is_satisfiable(*before, broken)
+def is_kept(
+    solver: StepSolver, some: Sequence[Formula], before: Sequence[Formula] | None = None
+) -> bool:
+    """Whether conditions hold after a step if they do before it, or others do.
+
+    **Raises:** `OutOfTime`.
+    """
+    held = [solver.literal(x, 0) for x in (some if before is None else before)]
+    return not solver.is_satisfiable(*held, solver.one_broken(some, 1))

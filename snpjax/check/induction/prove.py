@@ -1,6 +1,7 @@
 """`prove`: a condition on every reachable configuration, by induction."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +17,9 @@ from ..tracing import on_host
 from ..verdict import Status, Verdict
 from .computation import ComputationView
 from .conditions import conjuncts, text_of
-from .facts import possible_facts, strongest
+from .facts import Facts, few_facts, more_facts, strongest
 from .invariance import Invariance, invariance_of
-from .minimal import is_inductive, minimised
+from .minimal import is_inductive, is_kept, minimised
 from .models import relation_of
 from .proof import Certificate
 from .relation import AbstractRelation, holds
@@ -30,7 +31,8 @@ from .strengthening import Computation, Refuted, Strengthening
 #: For a proof, if no other limit is given.
 SECONDS = 10.0
 
-_SAMPLES = 0.1  # of the seconds, for configurations that are reached at once
+_SAMPLES = 0.05  # of the seconds, for configurations that are reached at once
+_FACTS = 0.4  # of what is left, for each kind of facts
 _SEARCH = 0.8  # of what is left then, to find an invariant; the rest is to check it
 
 
@@ -163,10 +165,11 @@ class _Search:
             raise Refuted(Computation(*self.samples.path(broken)))
         solver = StepSolver(self.relation, self.clock.part(_SEARCH))
         wanted = list(conjuncts(self.wanted))
-        facts = possible_facts(self.relation, self.samples.kept, self.wanted)
-        found = strongest(solver, facts, wanted)
-        self.frames = Strengthening(solver, self.wanted, list(found), self.samples)
-        clauses = self.frames.run()
+        found = self._facts(solver, wanted)
+        clauses: list[Formula] = []
+        if not is_kept(solver, wanted, [*found, *wanted]):
+            self.frames = Strengthening(solver, self.wanted, list(found), self.samples)
+            clauses = self.frames.run()
         self.origins = {**dict.fromkeys(clauses, "strengthening"), **found}
         self.origins.update(dict.fromkeys(wanted, "the property"))
         solver.clock = self.clock
@@ -176,6 +179,36 @@ class _Search:
                 "The invariant is not inductive. This is a bug of snpjax, please report it."
             )
         return invariant
+
+    def _facts(self, solver: StepSolver, wanted: Sequence[Formula]) -> dict[Formula, str]:
+        """Conditions that are inductive together with what is wanted: no more than are needed, or
+        as many as are found in some of the time.
+
+        **Raises:** `OutOfTime`.
+        """
+        assert self.samples is not None
+        relation, samples = self.relation, self.samples.kept
+        if is_kept(solver, wanted):
+            return {}
+        few = few_facts(relation, samples, self.wanted)
+        found = self._strongest(solver, few, wanted)
+        if found is None or is_kept(solver, wanted, [*found, *wanted]):
+            return found or {}
+        more = more_facts(relation, samples, self.wanted, few)
+        return self._strongest(solver, more, wanted) or found
+
+    def _strongest(
+        self, solver: StepSolver, facts: Facts, wanted: Sequence[Formula]
+    ) -> dict[Formula, str] | None:
+        """The facts that are inductive, if they are found in a part of the time."""
+        whole = solver.clock
+        solver.clock = whole.part(_FACTS)
+        try:
+            return strongest(solver, facts, wanted)
+        except OutOfTime:
+            return None
+        finally:
+            solver.clock = whole
 
 
 def _shown(

@@ -9,8 +9,9 @@ from .solver import Clock
 
 
 _MAX_SUCCESSORS = 256
-_MAX_KEPT = 600  # of the breadth-first search
-_WALKS, _MAX_WALK = 12, 200  # random computations, and how many steps of each are kept
+_MAX_KEPT = 300  # of the breadth-first search
+_WALKS, _MAX_WALK = 12, 200  # random computations, and their steps
+_KEPT_OF_WALK, _EVERY = 20, 10  # of a walk the first ones are kept, then every tenth
 _LONG_WALK = 4_000
 
 
@@ -87,6 +88,7 @@ class Samples:
             after = self.relation.step(state, choice)
             if after == state:
                 return
-            if self._found(after, (state, choice)) and number < _MAX_WALK:
+            is_kept = number < _KEPT_OF_WALK or number % _EVERY == 0
+            if self._found(after, (state, choice)) and is_kept and number < _MAX_WALK:
                 self.kept.append(after)
             state = after

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..._text.optional import z3 as import_z3
 from ..query.formula import Formula
+from .conditions import negated
 from .relation import AbstractRelation, Choice, Marks, State, Term, chosen, encoded
 
 
@@ -36,8 +37,8 @@ class Clock:
 class StepSolver:
     """An incremental solver that holds a relation between configurations 0, 1, ..., `length`.
 
-    Conditions become Booleans that are equivalent to them, once each, so that questions are sets of
-    assumptions and everything that was learned is kept.
+    Conditions become Booleans that imply them, once each, so that questions are sets of assumptions
+    and everything that was learned is kept. Conditions that are not assumed cost nothing.
     """
 
     def __init__(self, relation: AbstractRelation, clock: Clock) -> None:
@@ -72,11 +73,11 @@ class StepSolver:
         return self._terms[key]
 
     def literal(self, condition: Formula, frame: int) -> Term:
-        """A Boolean that is true if and only if the condition is."""
+        """A Boolean that makes the condition true when it is assumed."""
         key = (condition, frame)
         if key not in self._literals:
             fresh = self.fresh()
-            self.solver.add(fresh == self.term(condition, frame))
+            self.solver.add(self.z3.Implies(fresh, self.term(condition, frame)))
             self._literals[key] = fresh
         return self._literals[key]
 
@@ -84,10 +85,11 @@ class StepSolver:
         self._num_fresh += 1
         return self.z3.Bool(f"literal{self._num_fresh}")
 
-    def any_of(self, some: Iterable[Term]) -> Term:
-        """A Boolean that makes one of these true when it is assumed."""
+    def one_broken(self, some: Iterable[Formula], frame: int) -> Term:
+        """A Boolean that makes one of the conditions false when it is assumed."""
         fresh = self.fresh()
-        self.solver.add(self.z3.Implies(fresh, self.z3.Or(*some)))
+        broken = [self.literal(negated(x), frame) for x in some]
+        self.solver.add(self.z3.Implies(fresh, self.z3.Or(*broken)))
         return fresh
 
     def is_state(self, state: State, frame: int) -> list[Term]:

@@ -175,7 +175,7 @@ class Strengthening:
         for own in self.clauses[1 : frame + 1]:
             own -= {other for other in own if set(cube) <= set(other)}
         self.clauses[frame].add(cube)
-        clause = z3.Or(*(z3.Not(self.solver.literal(x, 0)) for x in cube))
+        clause = z3.Or(*(self.solver.literal(negated(x), 0) for x in cube))
         self.solver.solver.add(z3.Implies(self.activated[frame], clause))
 
     def _push(self) -> None:
@@ -200,7 +200,7 @@ class Strengthening:
 
     def _none_of(self, cube: Cube, frame: int = 1) -> Term:
         """A Boolean that makes the configuration lie outside the cube, when it is assumed."""
-        return self.solver.any_of(self.solver.z3.Not(self.solver.literal(x, frame)) for x in cube)
+        return self.solver.one_broken(cube, frame)
 
     def _lifted(self, state: State, marked: dict[tuple[int, int], bool], outside: Term) -> Cube:
         """A part of what is true of a configuration from which a step, with the choices resolved
