@@ -8,13 +8,14 @@ from ..query.messages import KEYWORDS
 
 
 def compared(coefficients: Mapping[Variable, int], relation: Relation, constant: int) -> Comparison:
-    """A linear comparison with its numbers divided by what they have in common. If all of an
-    equation or most of its coefficients are negative, its sign is turned."""
+    """A linear comparison with its numbers divided by what they have in common. Where most of the
+    coefficients are negative, or half of them and the first, all signs are turned."""
     terms = [(variable, x) for variable, x in coefficients.items() if x]
     divisor = gcd(*(x for _, x in terms)) if terms else 1
     if relation == "=" and constant % divisor:
         divisor = 1
-    if sum(x < 0 for _, x in terms) * 2 > len(terms):
+    negative = sum(x < 0 for _, x in terms)
+    if 2 * negative > len(terms) or (2 * negative == len(terms) > 0 and terms[0][1] < 0):
         terms, constant = [(v, -x) for v, x in terms], -constant
         relation = {"<=": ">=", ">=": "<="}.get(relation, relation)
     # Of the integers at least c / d, the least is the ceiling; of those at most c / d, the floor.

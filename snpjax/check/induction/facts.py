@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..query.formula import Comparison, Formula, Observed, Or, Variable, comparisons
-from ..structural.integer_kernel import null_space
+from ..structural.integer_kernel import minimal_solutions, null_space
 from .conditions import compared, congruent
 from .nets import NetRelation
 from .relation import AbstractRelation, State, holds
@@ -26,6 +26,8 @@ Sum = Mapping[Variable, int]
 
 _MAX_PAIRS = 100  # sums of two variables whose intervals are kept
 _MAX_TRAPS = 64
+_MAX_SOLUTIONS = 300  # vectors on the way to sums without negative coefficients
+_LARGE_PRIME = 2**31 - 1  # two sums are taken for independent if they are modulo this
 _WALK = 24  # steps from a configuration outside, all of which are outside or have to be inside
 
 
@@ -48,18 +50,16 @@ class AbstractFacts(abc.ABC):
 
 class ConstantSums(AbstractFacts):
     """All linear equations: the smallest affine space. Its equations are the null space of the
-    differences between its configurations (Karr 1976, with an exact best transformer)."""
+    differences between its configurations (Karr 1976, with an exact best transformer); as many of
+    them as possible have no negative coefficients."""
 
     origin = "sum that no step changes"
 
     def __init__(self, relation: AbstractRelation) -> None:
-        self.initial = relation.initial
-        # The steps made so far are no number of the model.
-        self.kept = [
-            (i, v) for i, v in enumerate(relation.variables) if v.observed is not Observed.STEP
-        ]
+        self.initial, self.kept = relation.initial, _numbers_of(relation)
         self.rows: list[dict[int, int]] = []
         self.equations = null_space([], len(self.kept))
+        self._known: tuple[int, list[Formula]] = (-1, [])
 
     def join(self, state: State) -> None:
         row = {
@@ -72,11 +72,21 @@ class ConstantSums(AbstractFacts):
             self.equations = null_space(self.rows, len(self.kept))
 
     def conditions(self) -> list[Formula]:
-        found: list[Formula] = []
-        for y in self.equations:
-            value = sum(x * self.initial[self.kept[at][0]] for at, x in y.items())
-            found.append(compared({self.kept[at][1]: x for at, x in sorted(y.items())}, "=", value))
-        return found
+        if self._known[0] != len(self.rows):
+            self._known = len(self.rows), [self._equation(y) for y in self._readable()]
+        return self._known[1]
+
+    def _equation(self, y: dict[int, int]) -> Formula:
+        value = sum(x * self.initial[self.kept[at][0]] for at, x in y.items())
+        return compared({self.kept[at][1]: x for at, x in sorted(y.items())}, "=", value)
+
+    def _readable(self) -> list[dict[int, int]]:
+        """A basis of the equations: first those without negative coefficients, the short ones
+        first."""
+        positive = minimal_solutions(self.rows, len(self.kept), limit=_MAX_SOLUTIONS) or []
+        some = [*sorted(positive, key=len), *sorted(self.equations, key=len)]
+        pivots: dict[int, dict[int, int]] = {}
+        return [y for y in some if insert(pivots, y, _LARGE_PRIME)]
 
 
 class Remainders(AbstractFacts):
@@ -85,43 +95,18 @@ class Remainders(AbstractFacts):
     def __init__(self, relation: AbstractRelation, prime: int, sums: ConstantSums) -> None:
         self.prime, self.initial, self.sums = prime, relation.initial, sums
         self.origin = f"remainder modulo {prime} that no step changes"
-        self.kept = [
-            (i, v) for i, v in enumerate(relation.variables) if v.observed is not Observed.STEP
-        ]
+        self.kept = _numbers_of(relation)
         self.pivots: dict[int, dict[int, int]] = {}  # rows in reduced form, by their pivots
 
     def join(self, state: State) -> None:
-        p = self.prime
-        row = {at: (state[i] - self.initial[i]) % p for at, (i, _) in enumerate(self.kept)}
-        self._insert(self.pivots, row)
-
-    def _insert(self, pivots: dict[int, dict[int, int]], row: dict[int, int]) -> bool:
-        """Whether a row is linearly independent of others in reduced form, to which it is added."""
-        row = {at: x for at, x in row.items() if x}
-        for pivot in sorted(row.keys() & pivots.keys()):
-            row = self._without(row, pivots[pivot], pivot)
-        if not row:
-            return False
-        pivot = min(row)
-        inverse = pow(row[pivot], -1, self.prime)
-        row = {at: x * inverse % self.prime for at, x in row.items()}
-        for other, own in pivots.items():
-            if pivot in own:
-                pivots[other] = self._without(own, row, pivot)
-        pivots[pivot] = row
-        return True
-
-    def _without(self, row: dict[int, int], other: dict[int, int], at: int) -> dict[int, int]:
-        factor = row.get(at, 0)
-        keys = row.keys() | other.keys()
-        total = {k: (row.get(k, 0) - factor * other.get(k, 0)) % self.prime for k in keys}
-        return {k: x for k, x in total.items() if x}
+        row = {at: state[i] - self.initial[i] for at, (i, _) in enumerate(self.kept)}
+        insert(self.pivots, row, self.prime)
 
     def conditions(self) -> list[Formula]:
         found: list[Formula] = []
         known: dict[int, dict[int, int]] = {}
         for equation in self.sums.equations:
-            self._insert(known, {at: x % self.prime for at, x in equation.items()})
+            insert(known, equation, self.prime)
         for at in range(len(self.kept)):
             if at in self.pivots:
                 continue
@@ -129,12 +114,41 @@ class Remainders(AbstractFacts):
             for pivot, row in self.pivots.items():
                 if at in row:
                     y[pivot] = -row[at] % self.prime
-            if not self._insert(known, y):
+            if not insert(known, y, self.prime):
                 continue
             value = sum(x * self.initial[self.kept[k][0]] for k, x in y.items())
             terms = {self.kept[k][1]: x for k, x in sorted(y.items())}
             found.append(congruent(terms, self.prime, value))
         return found
+
+
+def _numbers_of(relation: AbstractRelation) -> list[tuple[int, Variable]]:
+    """The variables that sums are of, with their places: all but the steps made so far."""
+    return [(i, v) for i, v in enumerate(relation.variables) if v.observed is not Observed.STEP]
+
+
+def insert(pivots: dict[int, dict[int, int]], row: Mapping[int, int], prime: int) -> bool:
+    """Whether a row is linearly independent, modulo a prime, of others in reduced form, to which it
+    is added."""
+    left = {at: x % prime for at, x in row.items() if x % prime}
+    for pivot in sorted(left.keys() & pivots.keys()):
+        left = _without(left, pivots[pivot], pivot, prime)
+    if not left:
+        return False
+    pivot = min(left)
+    inverse = pow(left[pivot], -1, prime)
+    left = {at: x * inverse % prime for at, x in left.items()}
+    for other, own in pivots.items():
+        if pivot in own:
+            pivots[other] = _without(own, left, pivot, prime)
+    pivots[pivot] = left
+    return True
+
+
+def _without(row: dict[int, int], other: dict[int, int], at: int, prime: int) -> dict[int, int]:
+    factor, keys = row.get(at, 0), row.keys() | other.keys()
+    total = {k: (row.get(k, 0) - factor * other.get(k, 0)) % prime for k in keys}
+    return {k: x for k, x in total.items() if x}
 
 
 @dataclass
@@ -333,7 +347,7 @@ def _pairs(
     columns = {v: table[relation.positions[v]] for v in relation.variables}
     changing = [v for v, x in own.items() if x.low is None or x.low != x.high]
     changing = [v for v in changing if v.observed is not Observed.STEP and v not in same]
-    changing.sort(key=lambda v: int(np.ptp(columns[v])))
+    changing.sort(key=lambda v: int(columns[v].max()) - int(columns[v].min()))
     found: list[tuple[int, Sum, Interval]] = []
     for x, y in itertools.islice(itertools.combinations(changing, 2), 4 * _MAX_PAIRS):
         for sign in (1, -1):

@@ -24,7 +24,7 @@ def is_inductive(solver: StepSolver, invariant: Sequence[Formula], wanted: Formu
 
 
 def minimised(
-    solver: StepSolver, wanted: Sequence[Formula], invariant: Sequence[Formula], share: float = 0.5
+    solver: StepSolver, wanted: Sequence[Formula], invariant: Sequence[Formula], share: float = 0.4
 ) -> list[Formula]:
     """A part of an inductive invariant that is inductive by itself and holds the wanted conditions.
     The last ones of the others are dropped first; when time is short, more are kept.
@@ -38,10 +38,14 @@ def minimised(
     try:
         solver.clock = own
         kept = _closed(solver, kept, wanted)
-        for condition in reversed(kept[num:]):
-            smaller = [x for x in kept if x != condition]
-            if is_kept(solver, smaller):
-                kept = smaller
+        size = len(kept) - num
+        while size := size // 2 or min(size, 1):
+            for end in range(len(kept), num, -size):
+                smaller = kept[: max(end - size, num)] + kept[end:]
+                if is_kept(solver, smaller):
+                    kept = smaller
+            if size == 1:
+                break
     except OutOfTime:
         pass
     finally:
