@@ -40,7 +40,7 @@ def examples() -> Iterator[Example]:
     yield unbounded_buffer()
     yield bounded_buffer(8)
     yield philosophers(12)
-    yield readers_and_writers(20)
+    yield readers_and_writers(6)
     yield token_ring(12)
     yield doubling()
 

@@ -14,7 +14,7 @@ from ..choice import GivenChoices
 from ..explore import Graph
 from ..explore.graph import missed_text
 from ..machine import ConfigurationsT, StepsT
-from .induction.proof import Certificate
+from .certificate.certificate import Certificate
 from .witness import Visited, Witness
 
 

@@ -1,6 +1,5 @@
 """`snpjax check FILE QUERY...`: what holds of all computations of a model."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
 
@@ -185,7 +184,7 @@ def _json(verdict: "Verdict") -> dict[str, Any]:
         "depth": verdict.depth,
         "reason": advised(verdict.reason) or None,
         "missed": 0.0 if verdict.graph is None else verdict.graph.missed,
-        "certificate": None if certificate is None else asdict(certificate),
+        "certificate": None if certificate is None else certificate.to_dict(),
         "vacuous": list(verdict.vacuous),
         **(trace if verdict.witness is not None else dict.fromkeys(trace)),
         "loop": verdict.loop,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 
 from ..query.formula import And, Comparison, Formula, Implies, Not, Observed, Or, Relation, Variable
-from ..query.messages import KEYWORDS
+from ..query.written import name_text, variable_text
 
 
 def compared(coefficients: Mapping[Variable, int], relation: Relation, constant: int) -> Comparison:
@@ -78,7 +78,7 @@ def _is_open(comparison: Comparison) -> bool:
 def _comparison(comparison: Comparison, sign: str | None = None) -> str:
     match comparison.terms, comparison.relation, comparison.constant:
         case ((Variable(Observed.TIMER, name), 1),), "=", 0 if _is_open(comparison):
-            return f"open({_quoted(name)})"
+            return f"open({name_text(name)})"
         case ((Variable(Observed.HALTED | Observed.FINAL as observed), 1),), ">=", 1:
             return observed.value
     left = sum_of(comparison.terms)
@@ -92,29 +92,16 @@ def sum_of(terms: Iterable[tuple[Variable, int]]) -> str:
     """A linear expression: `n1 + 2 * n2 - n3`."""
     text = ""
     for variable, factor in terms:
-        size = _name(variable) if abs(factor) == 1 else f"{abs(factor)} * {_name(variable)}"
+        size = (
+            variable_text(variable)
+            if abs(factor) == 1
+            else f"{abs(factor)} * {variable_text(variable)}"
+        )
         if text:
             text += f" {'-' if factor < 0 else '+'} {size}"
         else:
             text = f"-{size}" if factor < 0 else size
     return text or "0"
-
-
-def _name(variable: Variable) -> str:
-    match variable.observed:
-        case Observed.SPIKES:
-            return _quoted(variable.neuron)
-        case Observed.STEP | Observed.HALTED | Observed.FINAL:
-            return variable.observed.value
-    return f"{variable.observed.value}({_quoted(variable.neuron)})"
-
-
-def _quoted(name: str) -> str:
-    """A name as queries hold it."""
-    if name.isidentifier() and name not in KEYWORDS:
-        return name
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def conjuncts(condition: Formula) -> Sequence[Formula]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..query.formula import Comparison, Formula, Observed, Or, Variable, comparisons
+from ..query.formula import Comparison, Formula, Observed, Variable, comparisons
 from ..structural.integer_kernel import minimal_solutions, null_space
 from .conditions import compared, congruent
 from .nets import NetRelation
@@ -261,23 +261,21 @@ def few_facts(relation: AbstractRelation, samples: Sequence[State], query: Formu
     asked = list(comparisons(query))
     numbers = {*relation.thresholds, *(abs(x.constant) for x in asked)}
     numbers |= {x + 1 for x in numbers} | {-x for x in numbers}
-    bounds = zip(relation.variables, relation.least, relation.most, strict=True)
-    sums: list[tuple[Sum, Interval]] = [({v: 1}, Interval(low, high)) for v, low, high in bounds]
+    sums: list[tuple[Sum, Interval]] = [
+        ({v: 1}, Interval(relation.least[i], relation.most[i])) for i, v in _numbers_of(relation)
+    ]
     sums += [
         (dict(x.terms), NO_BOUND)
         for x in asked
         if len(x.terms) > 1 and all(v in relation.positions for v, _ in x.terms)
     ]
-    if isinstance(relation, NetRelation):
-        listed = Listed(relation, "marked trap", list(_traps(relation)))
-    else:
-        listed = Listed(relation, "what a closed neuron emits", _pending(relation, samples))
+    traps = _traps(relation) if isinstance(relation, NetRelation) else ()
     return _joined(
         samples,
         ConstantSums(relation),
         Intervals(relation, sums, sorted(numbers), samples),
         Listed(relation, "remainder of a guard", _single_remainders(relation, asked)),
-        listed,
+        Listed(relation, "marked trap", list(traps)),
     )
 
 
@@ -337,16 +335,17 @@ def _pairs(
     than those of the variables give, those of few values first."""
     sums, intervals = few.kinds[:2]
     assert isinstance(sums, ConstantSums) and isinstance(intervals, Intervals)
-    own = dict(zip(relation.variables, intervals.own, strict=False))
+    kept = [v for _, v in _numbers_of(relation)]
+    own = dict(zip(kept, intervals.own, strict=False))
     same = {
-        relation.variables[max(y)]  # of two variables with a constant sum or difference, one
+        kept[max(y)]  # of two variables with a constant sum or difference, one
         for y in sums.equations
         if len(y) == 2 and all(abs(x) == 1 for x in y.values())
     }
     table = _columns(samples)
     columns = {v: table[relation.positions[v]] for v in relation.variables}
     changing = [v for v, x in own.items() if x.low is None or x.low != x.high]
-    changing = [v for v in changing if v.observed is not Observed.STEP and v not in same]
+    changing = [v for v in changing if v not in same]
     changing.sort(key=lambda v: int(columns[v].max()) - int(columns[v].min()))
     found: list[tuple[int, Sum, Interval]] = []
     for x, y in itertools.islice(itertools.combinations(changing, 2), 4 * _MAX_PAIRS):
@@ -377,20 +376,6 @@ def _single_remainders(relation: AbstractRelation, asked: Sequence[Comparison]) 
         if x.modulus is not None:
             value = sum(factor * relation.value(relation.initial, v) for v, factor in x.terms)
             found.append(congruent(dict(x.terms), x.modulus, value))
-    return found
-
-
-def _pending(relation: AbstractRelation, samples: Sequence[State]) -> list[Formula]:
-    """A neuron is open, or a given number is pending; and that number is 0 where it is open."""
-    found: list[Formula] = []
-    for v in relation.variables:
-        if v.observed is not Observed.PENDING:
-            continue
-        timer, place = Variable(Observed.TIMER, v.neuron), relation.positions[v]
-        is_open = Comparison(((timer, 1),), "=", 0)
-        found.append(Or((Comparison(((timer, 1),), ">=", 1), Comparison(((v, 1),), "=", 0))))
-        for number in sorted({s[place] for s in samples} - {0}):
-            found.append(Or((is_open, Comparison(((v, 1),), "=", number))))
     return found
 
 

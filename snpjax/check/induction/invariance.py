@@ -30,8 +30,11 @@ class Invariance(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The query, or what contradicts it."""
-        return f"always ({text_of(self.condition)})" if self.is_negated else self.query.text
+        """The query as `always p` or `never p`; where it is negated, what contradicts it."""
+        match self.query.formula:
+            case Temporal("always" | "never", part) if is_about_one(part) and not self.is_negated:
+                return self.query.text
+        return f"always ({text_of(self.condition)})"
 
     @property
     def problem(self) -> tuple[int, str] | None:
@@ -42,6 +45,11 @@ class Invariance(NamedTuple):
                     return variable.at, (
                         f"`{variable.observed.value}` speaks of a step, and only conditions on "
                         "configurations are proved by induction (use `snpjax.check`)"
+                    )
+                if variable.observed is Observed.IN_FLIGHT:
+                    return variable.at, (
+                        "`in_flight` is 0 in all systems that have a proof by induction (use "
+                        "`snpjax.check`)"
                     )
                 if variable.observed is Observed.STEP and not comparison.decides_a_number:
                     return variable.at, "`step` is not compared with a constant"

@@ -1,26 +1,10 @@
-"""The obligations of an invariant, and what of it is needed."""
+"""What of an invariant is needed."""
 
 from collections.abc import Sequence
 
 from ..query.formula import Formula
 from .conditions import negated
-from .relation import holds
 from .solver import OutOfTime, StepSolver, needed
-
-
-def is_inductive(solver: StepSolver, invariant: Sequence[Formula], wanted: Formula) -> bool:
-    """Whether an invariant holds in the initial configuration, is kept by every step, and implies
-    what is wanted; on a solver of its own, from nothing but the relation.
-
-    **Raises:** `OutOfTime`.
-    """
-    relation = solver.relation
-    if not all(holds(x, relation, relation.initial) for x in invariant):
-        return False
-    before = [solver.literal(x, 0) for x in invariant]
-    if solver.is_satisfiable(*before, solver.literal(negated(wanted), 0)):
-        return False
-    return is_kept(solver, invariant)
 
 
 def minimised(

@@ -9,6 +9,9 @@ from ..._text.optional import z3
 from ...explore import Inputs
 from ...explore.explore import with_inputs
 from ...machine import ConfigurationsT, Explorable, StepsT, advice_on
+from ..certificate.certificate import Certificate
+from ..certificate.certify import certify
+from ..certificate.model_digest import model_digest
 from ..query.errors import QueryError
 from ..query.formula import And, Formula, Query
 from ..query.names import check_names, clock_for
@@ -19,9 +22,8 @@ from .computation import ComputationView
 from .conditions import conjuncts, text_of
 from .facts import Facts, few_facts, more_facts, strongest
 from .invariance import Invariance, invariance_of
-from .minimal import is_inductive, is_kept, minimised
+from .minimal import is_kept, minimised
 from .models import relation_of
-from .proof import Certificate
 from .relation import AbstractRelation, holds
 from .samples import Samples
 from .solver import Clock, OutOfTime, StepSolver
@@ -34,6 +36,8 @@ SECONDS = 10.0
 _SAMPLES = 0.05  # of the seconds, for configurations that are reached at once
 _FACTS = 0.4  # of what is left, for each kind of facts
 _SEARCH = 0.8  # of what is left then, to find an invariant; the rest is to check it
+_LEAST = 1.0  # seconds to check an invariant that was found, also where less is left
+_CERTIFIED = 1_000  # configurations of random runs that are checked
 
 
 @on_host("prove")
@@ -112,11 +116,15 @@ def proved(system: Any, wanted: Invariance, seconds: float) -> Verdict[Any, Any]
         status = Status.BOUNDED if depth else Status.UNKNOWN
         reason = f"no invariant was found in {seconds:g} seconds"
         return Verdict(status, wanted.query.text, None, depth=depth, reason=reason)
+    origins = dict.fromkeys(search.origins[x] for x in invariant)
     certificate = Certificate(
-        wanted.text,
-        text_of(And(tuple(invariant))),
-        tuple(dict.fromkeys(search.origins.get(x, "strengthening") for x in invariant)),
+        wanted.text, text_of(And(tuple(invariant))), model_digest(system), tuple(origins)
     )
+    left = max(clock.left, _LEAST)
+    checked = certify(system, certificate, seconds=left, samples=_CERTIFIED)
+    if not checked.is_accepted:
+        reason = f"an invariant was found, but not accepted: {checked.reason}"
+        return Verdict(Status.UNKNOWN, wanted.query.text, None, reason=reason)
     return Verdict(yes, wanted.query.text, None, certificate=certificate)
 
 
@@ -173,12 +181,7 @@ class _Search:
         self.origins = {**dict.fromkeys(clauses, "strengthening"), **found}
         self.origins.update(dict.fromkeys(wanted, "the property"))
         solver.clock = self.clock
-        invariant = minimised(solver, wanted, [*found, *clauses])
-        if not is_inductive(StepSolver(self.relation, self.clock), invariant, self.wanted):
-            raise AssertionError(
-                "The invariant is not inductive. This is a bug of snpjax, please report it."
-            )
-        return invariant
+        return minimised(solver, wanted, [*found, *clauses])
 
     def _facts(self, solver: StepSolver, wanted: Sequence[Formula]) -> dict[Formula, str]:
         """Conditions that are inductive together with what is wanted: no more than are needed, or

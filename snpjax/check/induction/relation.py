@@ -30,7 +30,8 @@ class AbstractRelation(abc.ABC):
 
     - `variables`: what makes two configurations different.
     - `initial`: their values in C_0.
-    - `least`, `most`: of each variable by its kind; `None` where there is no bound.
+    - `least`, `most`: of each variable by its kind; `None` where there is no bound. Steps are
+      counted up to the largest that matters.
     - `thresholds`: numbers that guards and arcs compare with, ascending.
     - `moduli`: periods of guards, for each variable.
     """
@@ -102,13 +103,16 @@ class AbstractRelation(abc.ABC):
         return {v: z3.Int(f"x{i}@{number}") for i, v in enumerate(self.variables)}
 
     def domain(self, z3: Any, now: Frame) -> list[Term]:
-        """The values that variables may have by their kind."""
-        bounds = zip(self.variables, self.least, self.most, strict=True)
-        found = []
-        for variable, least, most in bounds:
-            found += [] if least is None else [now[variable] >= least]
-            found += [] if most is None else [now[variable] <= most]
+        """What the definition of a configuration says of its numbers; every step keeps it."""
         del z3
+        return self.bounds(now)
+
+    def bounds(self, now: Frame) -> list[Term]:
+        """The least and the largest value of every variable."""
+        found = []
+        for v, least, most in zip(self.variables, self.least, self.most, strict=True):
+            found += [] if least is None else [now[v] >= least]
+            found += [] if most is None else [now[v] <= most]
         return found
 
     def expression(self, z3: Any, now: Frame, variable: Variable) -> Term:

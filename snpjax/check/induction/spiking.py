@@ -164,6 +164,17 @@ class SpikingRelation(AbstractRelation):
 
     # ---- as formulas ----
 
+    def domain(self, z3: Any, now: Frame) -> list[Term]:
+        """The bounds of all variables, and that a closed neuron waits for one of its rules."""
+        found = self.bounds(now)
+        for i in self.delayed:
+            timer = now[Variable(Observed.TIMER, self.names[i])]
+            pending = now[Variable(Observed.PENDING, self.names[i])]
+            late = [rule for rule in self.rules[i].values() if rule.delay]
+            own = [z3.And(timer >= 1, timer <= x.delay, pending == x.produce) for x in late]
+            found.append(z3.Or(z3.And(timer == 0, pending == 0), *own))
+        return found
+
     def _applicable(self, z3: Any, now: Frame) -> list[dict[int, Term]]:
         """When each rule of each neuron is applicable."""
         found = []

@@ -223,8 +223,16 @@ class Strengthening:
                 found.append(congruent({variable: 1}, m, value))
         for terms in self.sums:
             value = sum(factor * state[self.relation.positions[v]] for v, factor in terms.items())
-            found += [compared(terms, "<=", value), compared(terms, ">=", value)]
+            # The last step that is counted stands for all later ones.
+            if not self._is_last(terms, value):
+                found.append(compared(terms, "<=", value))
+            found.append(compared(terms, ">=", value))
         return tuple(dict.fromkeys(found))
+
+    def _is_last(self, terms: Sum, value: int) -> bool:
+        (variable, *_), most = terms, self.relation.most
+        is_step = variable.observed is Observed.STEP
+        return is_step and value == most[self.relation.positions[variable]]
 
     def _sums(self) -> list[Sum]:
         """The sums whose bounds are templates: all single variables, those of the query and, where
@@ -279,7 +287,7 @@ class Strengthening:
     def _weaker(self, literal: Comparison) -> list[Comparison]:
         """The same bound with constants of guards and of the query, the weakest first."""
         terms, constant = dict(literal.terms), literal.constant
-        if literal.modulus is not None:
+        if literal.modulus is not None or any(v.observed is Observed.STEP for v in terms):
             return []
         if literal.relation == "<=":
             some = [x for x in self.constants if x > constant][: -_MAX_WEAKER - 1 : -1]
