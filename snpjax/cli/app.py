@@ -21,6 +21,8 @@ _COMMANDS = {
     "explore": "Find every configuration of a system, or marking of a net, that can be reached, "
     "following all choices.",
     "check": "Prove or refute properties of all computations of a system or a net.",
+    "certify": "Accept or reject the certificate of a proof by induction, without the search that "
+    "found it.",
     "estimate": "Estimate the probability that something happens, when every neuron chooses "
     "uniformly among its applicable rules.",
     "info": "Describe a spiking neural P system without running it.",

@@ -19,6 +19,7 @@ from .options import (
     grouped,
     number,
     stored_in,
+    value,
 )
 
 
@@ -76,6 +77,14 @@ def check(
     seconds: Annotated[
         float, typer.Option("--seconds", help="Of a proof with --prove.", min=0.001)
     ] = 10.0,
+    certificate: Annotated[
+        Path | None,
+        value(
+            "--certificate",
+            "FILE",
+            "Write the certificate of a proof by induction to this file, for `snpjax certify`.",
+        ),
+    ] = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -89,6 +98,9 @@ def check(
     one is refuted, 3 if one is not decided.
     """
     caps = search.saturation()
+    if certificate is not None and len(queries) > 1:
+        message = "a file holds the certificate of one query (give one query)"
+        raise typer.BadParameter(message, param_hint="--certificate")
     where: _Where = {
         "memory": kept.limits(),
         "exact": not kept.fingerprints,
@@ -124,6 +136,12 @@ def check(
         typer.echo(headline(model_of(system), f"{file}"))
         for line in (line for verdict in verdicts for line in verdict.lines()):
             typer.echo(printable(advised(line)))
+    if certificate is not None and verdicts[0].is_decided:
+        if verdicts[0].certificate is None:
+            why = "the verdict has none, for it is not by induction (use --prove)"
+            raise ended(f"error: --certificate: {why}", BAD_INPUT)
+        with refusals(certificate):
+            verdicts[0].certificate.write(certificate)
     if any(verdict.is_refuted for verdict in verdicts):
         raise typer.Exit(FAILED)
     if not all(verdict.is_proved for verdict in verdicts):

@@ -1,6 +1,8 @@
 """The checker of certificates: its steps are those of the reference, what it accepts is true."""
 
+import json
 import re
+from dataclasses import replace
 
 import pytest
 import z3
@@ -14,6 +16,7 @@ from snpjax.check.query.formula import Observed, Variable
 from snpjax.sleptsov import Arcs, Execution, Petri, Sleptsov, SleptsovNet
 from snpjax.testing import nets, reference, systems
 from snpjax.testing.reference_sleptsov import Reference
+from tests.cli.test_cli import invoke, succeed
 from tests.support.helpers import many
 
 
@@ -28,12 +31,13 @@ RULES = {"sleptsov": Sleptsov(), "petri": Petri()}
 def successors(relation, numbers):
     """Every configuration that one step of a relation leads to, and whether the first halts."""
     now, then = relation.configuration(), relation.configuration()
+    steps = [[made, *(then[x] == after[x] for x in then)] for made, after in relation.steps(now)]
     solver = z3.Solver()
     solver.add([now[variable] == number for variable, number in numbers.items()])
     solver.add(list(relation.in_range(now)))
     assert solver.check() == z3.sat, "this configuration is in range"
     halts = z3.is_true(solver.model().eval(relation.is_halting(now), model_completion=True))
-    solver.add(z3.Or(list(relation.steps(now, then))))
+    solver.add(z3.Or([z3.And(step) for step in steps]))
     found = set()
     while solver.check() == z3.sat:
         model = solver.model()
@@ -310,3 +314,78 @@ def test_any_input_is_that_of_an_environment():
     total = 'x + y + "environment of x" <= 3'
     assert certified(system, "always y <= 3", total)
     assert not certified(system, "always y <= 2", total)
+
+
+# ---- the command ----
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A system that grows for ever, and a certificate of it."""
+    model, proof = tmp_path / "counter.snp.json", tmp_path / "proof.json"
+    snp.write(COUNTER, model)
+    own = snp.Certificate("always t mod 2 = 0", "s = 2 and t mod 2 = 0", model_digest(COUNTER))
+    own.write(proof)
+    return model, proof, own
+
+
+def test_command(files):
+    model, proof, own = files
+    assert "always t mod 2 = 0: accepted" in succeed("certify", model, proof)
+    replace(own, invariant="t mod 4 = 0").write(proof)
+    result = invoke("certify", model, proof)
+    assert result.exit_code == 1 and "rejected" in result.output
+    assert "after one step: s = " in result.output
+
+
+def test_command_json(files):
+    model, proof, own = files
+    found = json.loads(succeed("certify", model, proof, "--json"))
+    assert (found["status"], found["obligation"]) == ("accepted", None)
+    assert found["certificate"] == own.to_dict() and found["num_configurations"] > 100
+    replace(own, model="sha256:0").write(proof)
+    result = invoke("certify", model, proof, "--json")
+    assert result.exit_code == 1 and "another model" in json.loads(result.stdout)["reason"]
+
+
+def test_command_without_time(files, monkeypatch):
+    monkeypatch.setattr(z3.Solver, "check", lambda *_: z3.unknown)
+    result = invoke("certify", *files[:2])
+    assert result.exit_code == 3 and "did not decide within 60 s" in result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("{", "1:2: this is not JSON"), ("{}", "this is not a certificate"), (None, "no such file")],
+)
+def test_command_on_what_is_no_certificate(files, text, words):
+    model, proof, _ = files
+    proof.unlink() if text is None else proof.write_text(text)
+    result = invoke("certify", model, proof)
+    assert result.exit_code == 2 and words in result.output and f"{proof}" in result.output
+
+
+def test_command_refuses_what_it_does_not_support(files, tmp_path):
+    model, proof, _ = files
+    snp.write(COUNTER.replace(variant=snp.Exhaustive()), model)
+    result = invoke("certify", model, proof)
+    assert result.exit_code == 2 and "the variant `Exhaustive`" in result.output
+
+
+def test_the_certificate_of_a_proof_is_written(files, tmp_path):
+    model, _, _ = files
+    proof = tmp_path / "own.json"
+    arguments = ("check", model, "always t mod 2 = 0", "--prove")
+    assert "proved" in succeed(*arguments, "--certificate", proof)
+    assert "accepted" in succeed("certify", model, proof)
+    (query,) = json.loads(succeed(*arguments, "--json"))["queries"]
+    assert query["certificate"] == snp.Certificate.read(proof).to_dict()
+    result = invoke("check", model, "always t >= 0", "always s >= 0", "--certificate", proof)
+    assert result.exit_code == 2 and "give one query" in result.output
+
+
+def test_a_complete_graph_has_no_certificate(tmp_path):
+    model, proof = tmp_path / "ring.snp.json", tmp_path / "proof.json"
+    snp.write(RING, model)
+    result = invoke("check", model, "always n1 <= 1", "--certificate", proof)
+    assert result.exit_code == 2 and "use --prove" in result.output and not proof.exists()

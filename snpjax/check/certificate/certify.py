@@ -14,6 +14,7 @@ from ...sleptsov.model.net import SleptsovNet
 from ...spiking.model.population import AnySystem
 from ..query.errors import QueryError
 from ..query.formula import (
+    And,
     Formula,
     Not,
     Observed,
@@ -247,28 +248,35 @@ class _Goal:
 def _obligations(
     encoding: AbstractSteps, k: int, invariant: Formula, claim: Formula
 ) -> Iterator[tuple[str, _Goal]]:
-    every, _, negate = encoding.logic
+    conjuncts = invariant.parts if isinstance(invariant, And) else (invariant,)
+    every, some, negate = encoding.logic
 
     def holds(formula: Formula, now: Values) -> Term:
-        return truth_of(formula, lambda variable: encoding.value(now, variable), encoding.logic)
+        found = truth_of(formula, lambda x: encoding.value(now, x), encoding.logic)
+        return encoding.z3.BoolVal(found) if isinstance(found, bool) else found  # of numbers alone
 
-    def kept(now: Values) -> Term:
-        return every([*encoding.in_range(now), holds(invariant, now)])
+    def kept(now: Values) -> list[Term]:
+        return [*encoding.in_range(now), *(holds(part, now) for part in conjuncts)]
+
+    def follows(now: Values, then: Values) -> Term:
+        ways = encoding.steps(now)
+        return some([every([made, *(then[x] == after[x] for x in then)]) for made, after in ways])
 
     path = [encoding.configuration()]
-    known = [every(list(encoding.initial(path[0])))]
+    known = list(encoding.initial(path[0]))
     while True:
-        yield "initial", _Goal([*known, negate(kept(path[-1]))], path[-1:])
+        yield "initial", _Goal([*known, negate(every(kept(path[-1])))], path[-1:])
         if len(path) == k:
             break
         path.append(encoding.configuration())
-        known.append(encoding.logic.some(list(encoding.steps(*path[-2:]))))
+        known.append(follows(*path[-2:]))
     path = [encoding.configuration()]
-    known = [kept(path[0])]
+    known = kept(path[0])
     yield "property", _Goal([*known, negate(holds(claim, path[0]))], path)
     for _ in range(k - 1):
         path.append(encoding.configuration())
-        known += [encoding.logic.some(list(encoding.steps(*path[-2:]))), kept(path[-1])]
-    then = encoding.configuration()
-    for step in encoding.steps(path[-1], then):
-        yield "step", _Goal([*known, step, negate(kept(then))], [*path, then])
+        known += [follows(*path[-2:]), *kept(path[-1])]
+    for made, then in encoding.steps(path[-1]):
+        # What says nothing of the numbers that change is among what is known.
+        changed = [part for part in kept(then) if not any(part.eq(x) for x in known)]
+        yield "step", _Goal([*known, made, negate(every(changed))], [*path, then])

@@ -5,6 +5,7 @@ Nothing here is shared with lowered programs or with the search for proofs.
 """
 
 import abc
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import count
 from types import ModuleType
@@ -70,9 +71,9 @@ class AbstractSteps(abc.ABC):
         """What the definition of a configuration says of its numbers."""
 
     @abc.abstractmethod
-    def steps(self, now: Values, then: Values) -> Iterable[Term]:
-        """Formulas of which one holds if a step, or the stutter of a halted configuration, leads
-        from one configuration to the other."""
+    def steps(self, now: Values) -> Iterable[tuple[Term, Values]]:
+        """The steps from a configuration, with the stutter of a halted one: when each is made, and
+        the configuration after it."""
 
     @abc.abstractmethod
     def is_halting(self, now: Values) -> Term: ...
@@ -133,9 +134,9 @@ class SpikingSteps(AbstractSteps):
             ]
             yield some([every([timer == 0, pending == 0]), *closed])
 
-    def steps(self, now: Values, then: Values) -> Iterable[Term]:
+    def steps(self, now: Values) -> Iterable[tuple[Term, Values]]:
         every, some, _ = self.logic
-        parts = []
+        parts, then = [], self.configuration()
         if self.counts_steps:
             parts.append(then[_STEP] == now[_STEP] + self.z3.If(self.is_halting(now), 0, 1))
         emissions = {n.name: self.fresh(f"emission {n.name}") for n in self.system.neurons}
@@ -155,7 +156,7 @@ class SpikingSteps(AbstractSteps):
             ]
             total = self.z3.Sum(arrives) if arrives else 0
             parts.append(spikes == left + self.z3.If(timer == 0, total, 0))
-        yield every(parts)
+        yield every(parts), then
 
     def _cases(
         self, neuron: Neuron, now: Values
@@ -259,27 +260,29 @@ class NetSteps(AbstractSteps):
             ]
         )
 
-    def steps(self, now: Values, then: Values) -> Iterable[Term]:
+    def steps(self, now: Values) -> Iterable[tuple[Term, Values]]:
         every, some, negate = self.logic
         for t in range(self.net.num_transitions):
             copies = 1 if self.fires_once else self.fresh("copies")
-            parts = [self._fireable(now, t)]
-            if self.counts_steps:
-                parts.append(then[_STEP] == now[_STEP] + 1)
-            parts += [negate(self._fireable(now, u)) for u in self.above[t]]
+            parts = [
+                self._fireable(now, t),
+                *(negate(self._fireable(now, u)) for u in self.above[t]),
+            ]
             if not self.fires_once:
                 # The least quotient: all places suffice, and one does not for one copy more.
                 own = [(now[self.places[p]], w) for p, w in self.inputs[t]]
                 parts += [copies * w <= tokens for tokens, w in own]
                 parts.append(some([copies * w + w > tokens for tokens, w in own]))
-            change = [0] * len(self.places)
-            for arcs, sign in ((self.inputs[t], -1), (self.outputs[t], 1)):
-                for p, w in arcs:
-                    change[p] += sign * w
-            for place, by in zip(self.places, change, strict=True):
-                parts.append(then[place] == (now[place] + copies * by if by else now[place]))
-            yield every(parts)
-        yield every([self.is_halting(now), *(then[x] == number for x, number in now.items())])
+            change = Counter(dict(self.outputs[t]))
+            change.subtract(dict(self.inputs[t]))
+            then = dict(now)
+            if self.counts_steps:
+                then[_STEP] = now[_STEP] + 1
+            for p, by in change.items():
+                if by:
+                    then[self.places[p]] = now[self.places[p]] + copies * by
+            yield every(parts), then
+        yield self.is_halting(now), now
 
     def is_halting(self, now: Values) -> Term:
         able = [self._fireable(now, t) for t in range(self.net.num_transitions)]
