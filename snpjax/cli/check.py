@@ -70,12 +70,11 @@ def check(
     prove: Annotated[
         bool,
         typer.Option(
-            "--prove",
-            help="Prove by induction, without exploring: for models of too many configurations.",
+            "--prove", help="Prove by induction at once, without exploring; needs the extra prove."
         ),
     ] = False,
     seconds: Annotated[
-        float, typer.Option("--seconds", help="Of a proof with --prove.", min=0.001)
+        float, typer.Option("--seconds", help="The time for a proof with --prove.", min=0.001)
     ] = 10.0,
     certificate: Annotated[
         Path | None,
@@ -85,6 +84,13 @@ def check(
             "Write the certificate of a proof by induction to this file, for `snpjax certify`.",
         ),
     ] = None,
+    induction: Annotated[
+        bool,
+        typer.Option(
+            "--induction/--no-induction",
+            help="Try a proof by induction where a limit ends the search.",
+        ),
+    ] = True,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -126,7 +132,7 @@ def check(
                 verdicts = [snp.prove(model, text, seconds=seconds) for text in queries]
             else:
                 verdicts = _verdicts(
-                    system, queries, caps, limits, options, found, where, checkpoint
+                    system, queries, caps, limits, options, found, where, checkpoint, induction
                 )
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
@@ -157,6 +163,7 @@ def _verdicts(
     progress: "Callable[[int, int], None] | None",
     where: "_Where",
     folder: Path | None,
+    induction: bool,
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
     from ..check import check, needs_of, parse_query
@@ -186,7 +193,7 @@ def _verdicts(
                 checkpoint=checkpoint_in(folders.get(key)),
                 **where,
             )
-        verdicts.append(check(graphs[key], text))
+        verdicts.append(check(graphs[key], text, induction=induction))
     return verdicts
 
 

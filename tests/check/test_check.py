@@ -512,7 +512,7 @@ def test_a_graph_without_edges_is_enough_for_safety():
 
 
 def test_limits_are_told():
-    bounded = snp.check(COUNTDOWN, "always o <= 2", max_depth=1)
+    bounded = snp.check(COUNTDOWN, "always o <= 2", max_depth=1, induction=False)
     assert bounded.status is snp.Status.BOUNDED and bounded.depth == 1
     assert "within 1 step" in bounded.summary
     with pytest.raises(ValueError, match="is bounded"):
@@ -652,9 +652,10 @@ def model(tmp_path):
     [
         (["always o <= 2"], 0, "always o <= 2: proved (all of "),
         (["eventually halted", "always o <= 1"], 1, "always o <= 1: refuted (shown by 2 steps)"),
-        (["always o <= 2", "--max-depth", 1], 3, "bounded (not decided within 1 step"),
+        (["always o <= 2", "--max-depth", 1, "--no-induction"], 3, "bounded (not decided within 1"),
+        (["always o <= 2", "--max-depth", 1], 0, "always o <= 2: proved (by induction: o <= 2"),
         (["always o <= 1", "--saturate", "o=1"], 3, "always o <= 1: unknown"),
-        (["always o <= 2", "--max-configurations", 2], 3, "bounded"),
+        (["always o <= 2", "--max-configurations", 2, "--no-induction"], 3, "bounded"),
         (["always o = = 2"], 2, "  always o = = 2\n             ^"),
         (["eventually x > 2"], 2, "error: query:1:12: there is no neuron 'x'"),
         (["always o <= 2", "--saturate", "o"], 2, "is no NAME=N"),

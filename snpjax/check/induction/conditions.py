@@ -64,8 +64,12 @@ def text_of(condition: Formula) -> str:
 
 
 def _enclosed(part: Formula, *plain: type) -> str:
-    simple = isinstance(part, (Comparison, *plain))
-    return text_of(part) if simple else f"({text_of(part)})"
+    match part:
+        case Not(Comparison(relation="=") as compared_part):
+            is_simple = not _is_open(compared_part)
+        case _:
+            is_simple = isinstance(part, (Comparison, *plain))
+    return text_of(part) if is_simple else f"({text_of(part)})"
 
 
 def _is_open(comparison: Comparison) -> bool:
