@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,12 +17,14 @@ from snpjax.check.induction import prove as prove_module
 from snpjax.check.induction.conditions import text_of
 from snpjax.check.induction.facts import few_facts, more_facts, strongest
 from snpjax.check.induction.invariance import invariance_of
+from snpjax.check.induction.minimal import k_inductive, minimised
 from snpjax.check.induction.models import relation_of
 from snpjax.check.induction.relation import holds
 from snpjax.check.induction.samples import Samples
 from snpjax.check.induction.solver import Clock, OutOfTime, StepSolver
 from snpjax.check.induction.spiking import SpikingRelation
-from snpjax.check.query.formula import Observed, Variable
+from snpjax.check.induction.strengthening import Refuted, Strengthening
+from snpjax.check.query.formula import And, Observed, Variable
 from snpjax.check.query.parse import parse_query
 from snpjax.sleptsov import Disjoint, Execution, Petri, Sleptsov, net_of_text
 from snpjax.testing import nets, reference, systems
@@ -212,6 +215,100 @@ def test_facts_hold_of_the_graph(data):
         for configuration in graph:
             state = state_of(relation, configuration)
             assert holds(condition, relation, state) and holds(read, relation, state)
+
+
+def check_strengthening(model, condition):
+    """Without facts and samples, clauses are found where the condition holds, and a computation
+    where it does not."""
+    graph, relation = graph_of(model, 200), relation_of(model)
+    if graph is None:
+        return
+    wanted = parse_query(f"always {condition}").formula.part
+    is_true = all(holds(wanted, relation, state_of(relation, c)) for c in graph)
+    samples = Samples(relation, wanted, Clock(0))
+    if samples.broken is not None:
+        assert not is_true
+        return
+    assert samples.kept == [relation.initial]
+    frames = Strengthening(StepSolver(relation, Clock(2)), wanted, [], samples)
+    try:
+        clauses = frames.run()
+    except OutOfTime:
+        return
+    except Refuted as found:
+        states, choices = found.computation
+        assert not is_true and not holds(wanted, relation, states[-1])
+        for before, choice, after in zip(states, choices, states[1:], strict=False):
+            assert all(
+                a in own if own else a is None
+                for a, own in zip(choice, relation.alternatives(before), strict=True)
+            )
+            assert relation.step(before, choice) == after
+        return
+    assert is_true
+    for configuration in graph:
+        assert all(holds(x, relation, state_of(relation, configuration)) for x in clauses)
+    invariant = text_of(And((wanted, *clauses)))
+    certificate = Certificate(f"always {condition}", invariant, model_digest(model))
+    assert snp.certify(model, certificate, samples=50)
+
+
+@given(st.data())
+@settings(max_examples=15)
+def test_strengthening_is_right(data):
+    model = data.draw(small_models())
+    if names_of(model):
+        check_strengthening(model, data.draw(conditions(model)))
+
+
+@pytest.mark.slow
+@given(st.data())
+@settings(max_examples=150)
+def test_strengthening_is_right_on_many(data):
+    model = data.draw(small_models())
+    if names_of(model):
+        check_strengthening(model, data.draw(conditions(model)))
+
+
+def test_k_induction():
+    """Nothing comes through a chain of four: that takes as many steps to see."""
+    names = ["a", "b", "c", "d"]
+    chain = snp.SpikingSystem(
+        [*(snp.Neuron(name, 0, ["a -> a"]) for name in names), snp.Neuron("e", 0, ["a^2 -> a"])],
+        [*itertools.pairwise(names), ("d", "e")],
+    )
+    wanted = parse_query("always d = 0").formula.part
+    for most, expected in [(3, False), (4, True)]:
+        solver = StepSolver(relation_of(chain), Clock(20))
+        assert k_inductive(solver, [wanted], [], most) == expected
+    assert minimised(solver, [wanted], []) == [wanted]
+    certificate = Certificate("always d = 0", "d = 0", model_digest(chain), k=4)
+    assert snp.certify(chain, certificate)
+    assert not snp.certify(chain, replace(certificate, k=3))
+
+
+def test_proofs_by_k_induction_are_certified(monkeypatch):
+    monkeypatch.setattr(prove_module._Search, "_facts", lambda *_: {})
+    chain = snp.SpikingSystem(
+        [snp.Neuron("a", 0, ["a -> a"]), snp.Neuron("b", 0, ["a -> a"]), snp.Neuron("c")],
+        [("a", "b"), ("b", "c")],
+    )
+    verdict = snp.prove(chain, "always b = 0")
+    assert verdict.is_proved and verdict.certificate.k == 2
+    assert verdict.certificate.invariant == "b = 0"
+
+
+def test_few_configurations_are_listed(monkeypatch):
+    """Where nothing else is found in time."""
+    monkeypatch.setattr(prove_module._Search, "_facts", lambda *_: {})
+    monkeypatch.setattr(prove_module._Search, "_unrolled", lambda *_: None)
+
+    def gives_up(self):
+        raise OutOfTime
+
+    monkeypatch.setattr(Strengthening, "run", gives_up)
+    verdict = snp.prove(COUNTDOWN, "always c + o = 3")
+    assert verdict.is_proved and verdict.certificate.facts[0] == "the property"
 
 
 # ---- systems from the literature ----

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 
 from ..query.formula import Formula
 from .conditions import negated
+from .relation import Term
 from .solver import OutOfTime, StepSolver, needed
 
 
 def minimised(
     solver: StepSolver, wanted: Sequence[Formula], invariant: Sequence[Formula], share: float = 0.4
 ) -> list[Formula]:
-    """A part of an inductive invariant that is inductive by itself and holds the wanted conditions.
-    The last ones of the others are dropped first; when time is short, more are kept.
+    """A part of an invariant that is inductive by itself and holds the wanted conditions; for a
+    solver that holds k steps, k-inductive. The last ones of the others are dropped first; when time
+    is short, more are kept.
 
     **Arguments:**
 
@@ -41,26 +43,51 @@ def _closed(
     solver: StepSolver, all_conditions: Sequence[Formula], some: Sequence[Formula]
 ) -> list[Formula]:
     """The conditions that the first ones need, and what these need, as cores say."""
-    before = [solver.literal(x, 0) for x in all_conditions]
+    before, length = _before(solver, all_conditions), len(solver.marks)
     found, todo = list(some), list(some)
     while todo:
         condition = todo.pop()
-        broken = solver.literal(negated(condition), 1)
+        broken = solver.literal(negated(condition), length)
         if solver.is_satisfiable(*before, broken):
             raise AssertionError("This is a bug of snpjax, please report it.")
         for at in needed(before, solver.core()):
-            if all_conditions[at] not in found:
-                found.append(all_conditions[at])
-                todo.append(all_conditions[at])
+            needs = all_conditions[at // length]
+            if needs not in found:
+                found.append(needs)
+                todo.append(needs)
     return [x for x in all_conditions if x in found]
 
 
 def is_kept(
     solver: StepSolver, some: Sequence[Formula], before: Sequence[Formula] | None = None
 ) -> bool:
-    """Whether conditions hold after a step if they do before it, or others do.
+    """Whether conditions hold after the last step if they do in all configurations before it, or
+    others do.
 
     **Raises:** `OutOfTime`.
     """
-    held = [solver.literal(x, 0) for x in (some if before is None else before)]
-    return not solver.is_satisfiable(*held, solver.one_broken(some, 1))
+    held = _before(solver, some if before is None else before)
+    return not solver.is_satisfiable(*held, solver.one_broken(some, len(solver.marks)))
+
+
+def k_inductive(
+    solver: StepSolver, wanted: Sequence[Formula], facts: Sequence[Formula], most: int
+) -> bool:
+    """Whether the wanted conditions hold after k configurations in which they and the facts do, for
+    some k up to `most`: the steps that the solver then holds.
+
+    **Raises:** `OutOfTime`.
+
+    ??? cite "Source"
+        Sheeran, Singh, Stalmarck 2000.
+    """
+    while len(solver.marks) < most:
+        solver.extend()
+        if is_kept(solver, wanted, [*wanted, *facts]):
+            return True
+    return False
+
+
+def _before(solver: StepSolver, conditions: Sequence[Formula]) -> list[Term]:
+    """The conditions in all configurations but the last."""
+    return [solver.literal(x, frame) for x in conditions for frame in range(len(solver.marks))]

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...sleptsov import Arcs, Execution, Firings, Markings, Petri
 from ..query.formula import Observed, Variable
-from .relation import AbstractRelation, Choice, Frame, Marks, State, Term
+from .relation import STEP, AbstractRelation, Choice, Frame, Marks, State, Term
 
 
 class NetRelation(AbstractRelation):
@@ -31,7 +31,7 @@ class NetRelation(AbstractRelation):
         names = [net.place_name(place) for place in range(net.num_places)]
         self.variables = (
             *(Variable(Observed.SPIKES, name) for name in names),
-            *([Variable(Observed.STEP)] if clock else []),
+            *([STEP] if clock else []),
         )
         self.initial = (*net.marking.tolist(), *([0] if clock else []))
         self.least = (0,) * len(self.variables)

@@ -13,18 +13,18 @@ from ..certificate.certificate import Certificate
 from ..certificate.certify import certify
 from ..certificate.model_digest import model_digest
 from ..query.errors import QueryError
-from ..query.formula import And, Formula, Query
+from ..query.formula import And, Formula, Or, Query
 from ..query.names import check_names, clock_for
 from ..query.parse import parse_query
 from ..tracing import on_host
 from ..verdict import Status, Verdict
 from .computation import ComputationView
-from .conditions import conjuncts, text_of
+from .conditions import compared, conjuncts, text_of
 from .facts import Facts, few_facts, more_facts, strongest
 from .invariance import Invariance, invariance_of
-from .minimal import is_kept, minimised
+from .minimal import is_kept, k_inductive, minimised
 from .models import relation_of
-from .relation import AbstractRelation, holds
+from .relation import STEP, AbstractRelation, State, holds
 from .samples import Samples
 from .solver import Clock, OutOfTime, StepSolver
 from .strengthening import Computation, Refuted, Strengthening
@@ -35,6 +35,8 @@ SECONDS = 10.0
 
 _SAMPLES = 0.05  # of the seconds, for configurations that are reached at once
 _FACTS = 0.4  # of what is left, for each kind of facts
+_UNROLLED, _MAX_K = 0.1, 8  # of what is left, for k-induction, and the largest k
+_MAX_LISTED = 64  # configurations whose list is an invariant
 _SEARCH = 0.8  # of what is left then, to find an invariant; the rest is to check it
 _LEAST = 1.0  # seconds to check an invariant that was found, also where less is left
 _CERTIFIED = 1_000  # configurations of random runs that are checked
@@ -118,7 +120,7 @@ def proved(system: Any, wanted: Invariance, seconds: float) -> Verdict[Any, Any]
         return Verdict(status, wanted.query.text, None, depth=depth, reason=reason)
     origins = dict.fromkeys(search.origins[x] for x in invariant)
     certificate = Certificate(
-        wanted.text, text_of(And(tuple(invariant))), model_digest(system), tuple(origins)
+        wanted.text, text_of(And(tuple(invariant))), model_digest(system), tuple(origins), search.k
     )
     left = max(clock.left, _LEAST)
     checked = certify(system, certificate, seconds=left, samples=_CERTIFIED)
@@ -155,6 +157,7 @@ class _Search:
         self.origins: dict[Formula, str] = {}
         self.samples: Samples | None = None
         self.frames: Strengthening | None = None
+        self.k = 1
 
     @property
     def depth(self) -> int:
@@ -176,12 +179,45 @@ class _Search:
         found = self._facts(solver, wanted)
         clauses: list[Formula] = []
         if not is_kept(solver, wanted, [*found, *wanted]):
-            self.frames = Strengthening(solver, self.wanted, list(found), self.samples)
-            clauses = self.frames.run()
+            unrolled = self._unrolled(wanted, list(found))
+            if unrolled is not None:
+                solver, self.k = unrolled, len(unrolled.marks)
+            else:
+                clauses = self._clauses(solver, list(found))
         self.origins = {**dict.fromkeys(clauses, "strengthening"), **found}
         self.origins.update(dict.fromkeys(wanted, "the property"))
         solver.clock = self.clock
         return minimised(solver, wanted, [*found, *clauses])
+
+    def _unrolled(self, wanted: Sequence[Formula], facts: Sequence[Formula]) -> StepSolver | None:
+        """The steps by which the wanted conditions are k-inductive, if that is found in a part of
+        the time."""
+        assert self.samples is not None
+        solver = StepSolver(self.relation, self.clock.part(_UNROLLED))
+        most = _MAX_K if self.samples.is_complete else min(_MAX_K, self.samples.depth)
+        try:
+            return solver if k_inductive(solver, wanted, facts, most) else None
+        except OutOfTime:
+            return None
+
+    def _clauses(self, solver: StepSolver, facts: Sequence[Formula]) -> list[Formula]:
+        """Clauses that make facts and condition inductive; if none are found in time, the
+        configurations themselves, where these are few.
+
+        **Raises:** `Refuted`; `OutOfTime`.
+        """
+        assert self.samples is not None
+        self.frames = Strengthening(solver, self.wanted, facts, self.samples)
+        try:
+            return self.frames.run()
+        except OutOfTime:
+            if self.samples.is_complete and len(self.samples.parents) <= _MAX_LISTED:
+                return [Or(tuple(self._listed(state) for state in self.samples.parents))]
+            raise
+
+    def _listed(self, state: State) -> Formula:
+        values = zip(self.relation.variables, state, strict=True)
+        return And(tuple(compared({v: 1}, "=", x) for v, x in values if v != STEP))
 
     def _facts(self, solver: StepSolver, wanted: Sequence[Formula]) -> dict[Formula, str]:
         """Conditions that are inductive together with what is wanted: no more than are needed, or

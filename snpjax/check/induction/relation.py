@@ -17,7 +17,7 @@ Term: TypeAlias = Any
 #: The expressions of the variables in one configuration.
 Frame: TypeAlias = Mapping[Variable, Term]
 
-HALTED, FINAL = Variable(Observed.HALTED), Variable(Observed.FINAL)
+STEP = Variable(Observed.STEP)
 
 
 class AbstractRelation(abc.ABC):

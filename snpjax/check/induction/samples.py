@@ -21,6 +21,7 @@ class Samples:
     - `parents`: how each was reached; `None` for the initial one.
     - `kept`: those that candidates for invariants are compared with.
     - `broken`: one that breaks the condition, if there is any: nothing more is looked for then.
+    - `is_complete`: these are all that are reached.
     - `depth`: all configurations at up to this many steps are among them.
     """
 
@@ -30,9 +31,9 @@ class Samples:
         self.broken: State | None = None
         self.depth = 0
         self._found(relation.initial, None)
-        is_complete = self._search()
+        self.is_complete = self._search()
         self.kept = list(self.parents)
-        if not is_complete:
+        if not self.is_complete:
             lengths = [*[_MAX_WALK] * _WALKS, _LONG_WALK]
             for seed, length in enumerate(lengths):
                 self._walk(seed, length)

@@ -12,7 +12,7 @@ from ...spiking.model.rule import Rule
 from ...spiking.model.system import SpikingSystem
 from ...spiking.view.configurations import Configurations, Transitions
 from ..query.formula import Observed, Variable
-from .relation import AbstractRelation, Choice, Frame, Marks, State, Term
+from .relation import STEP, AbstractRelation, Choice, Frame, Marks, State, Term
 
 
 class SpikingRelation(AbstractRelation):
@@ -55,7 +55,7 @@ class SpikingRelation(AbstractRelation):
             *(Variable(Observed.SPIKES, name) for name in self.names),
             *(Variable(Observed.TIMER, name) for name in names),
             *(Variable(Observed.PENDING, name) for name in names),
-            *([Variable(Observed.STEP)] if self.last else []),
+            *([STEP] if self.last else []),
         )
         zeros = (0,) * (2 * len(delayed) + bool(self.last))
         self.initial = (*(neuron.spikes for neuron in self.system.neurons), *zeros)
@@ -215,7 +215,7 @@ class SpikingRelation(AbstractRelation):
         senders = {j for own in self.into for j, _ in own}
         emitted = {j: z3.Int(f"emits{j}@{number}") for j in sorted(senders)}
         facts += [emitted[j] == emissions[j] for j in emitted]
-        position = now.get(Variable(Observed.STEP))
+        position = now.get(STEP)
         for i, name in enumerate(self.names):
             arriving = [weight * emitted[j] for j, weight in self.into[i]]
             for step, spikes in enumerate(self.trains.get(i, ())):
@@ -228,13 +228,13 @@ class SpikingRelation(AbstractRelation):
             made = z3.If(position < self.last, position + 1, position)
             if self.last > self.horizon:
                 made = z3.If(self.halting(z3, now), position, made)
-            facts.append(after[Variable(Observed.STEP)] == made)
+            facts.append(after[STEP] == made)
         return facts
 
     def halting(self, z3: Any, now: Frame) -> Term:
         rules = [z3.Not(x) for own in self._applicable(z3, now) for x in own.values()]
         timers = [now[Variable(Observed.TIMER, self.names[i])] == 0 for i in self.delayed]
-        over = [now[Variable(Observed.STEP)] >= self.horizon] if self.horizon else []
+        over = [now[STEP] >= self.horizon] if self.horizon else []
         return z3.And(*rules, *timers, *over)
 
     def _is_deterministic(self, neuron: int) -> bool:
