@@ -317,7 +317,7 @@ def test_few_configurations_are_listed(monkeypatch):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_are_proved(name):
     example = EXAMPLES[name]
-    verdict = snp.prove(example.system, example.query)
+    verdict = snp.prove(example.system, example.query, seconds=60)
     assert verdict.is_proved and verdict.graph is None and verdict.certificate is not None
     assert verdict.certificate.property == example.query
     assert snp.certify(example.system, verdict.certificate, samples=100)
@@ -327,7 +327,7 @@ def test_examples_are_proved(name):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_that_are_broken_are_refuted(name):
     example = EXAMPLES[name]
-    verdict = snp.prove(example.system, example.broken)
+    verdict = snp.prove(example.system, example.broken, seconds=60)
     assert verdict.is_refuted and verdict.certificate is None
     relation = relation_of(example.system)
     condition = invariance_of(parse_query(example.broken)).condition

@@ -33,7 +33,7 @@ from .strengthening import Computation, Refuted, Strengthening
 #: For a proof, if no other limit is given.
 SECONDS = 10.0
 
-_SAMPLES = 0.05  # of the seconds, for configurations that are reached at once
+_SAMPLES, _MAX_SAMPLES = 0.05, 0.5  # of the seconds, for configurations that are reached at once
 _FACTS = 0.4  # of what is left, for each kind of facts
 _UNROLLED, _MAX_K = 0.1, 8  # of what is left, for k-induction, and the largest k
 _MAX_LISTED = 64  # configurations whose list is an invariant
@@ -171,7 +171,8 @@ class _Search:
         **Raises:** `Refuted`; `OutOfTime`.
         """
         z3()  # at once, where it is missing
-        self.samples = Samples(self.relation, self.wanted, self.clock.part(_SAMPLES))
+        moment = Clock(min(_SAMPLES * self.clock.left, _MAX_SAMPLES))
+        self.samples = Samples(self.relation, self.wanted, moment)
         if (broken := self.samples.broken) is not None:
             raise Refuted(Computation(*self.samples.path(broken)))
         solver = StepSolver(self.relation, self.clock.part(_SEARCH))
