@@ -31,17 +31,17 @@ def examples() -> Iterator[Example]:
     """All of them."""
     yield growing_ring(8)
     yield register_counter()
-    yield register_transfer(100)
+    yield register_transfer(50)
     yield sorting([70, 30, 90, 50])
     yield even_generator()
     yield any_sum(200)
     yield delayed_relay()
-    yield mutual_exclusion(8)
+    yield mutual_exclusion(6)
     yield unbounded_buffer()
     yield bounded_buffer(8)
-    yield philosophers(12)
+    yield philosophers(8)
     yield readers_and_writers(6)
-    yield token_ring(12)
+    yield token_ring(8)
     yield doubling()
 
 

@@ -152,16 +152,16 @@ def _without(row: dict[int, int], other: dict[int, int], at: int, prime: int) ->
 
 
 @dataclass
-class Interval:
+class Bounds:
     """From `low` to `high`; `None` where there is no bound."""
 
     low: int | None
     high: int | None
 
-    def plus(self, other: "Interval", sign: int) -> "Interval":
+    def plus(self, other: "Bounds", sign: int) -> "Bounds":
         """The sums of numbers of both, or the differences."""
         low, high = (other.low, other.high) if sign > 0 else (other.high, other.low)
-        return Interval(_sum(self.low, low, sign), _sum(self.high, high, sign))
+        return Bounds(_sum(self.low, low, sign), _sum(self.high, high, sign))
 
 
 def _sum(first: int | None, second: int | None, sign: int) -> int | None:
@@ -169,10 +169,10 @@ def _sum(first: int | None, second: int | None, sign: int) -> int | None:
 
 
 #: A sum whose interval is not known better than this.
-NO_BOUND = Interval(None, None)
+NO_BOUND = Bounds(None, None)
 
 
-class Intervals(AbstractFacts):
+class BoundedSums(AbstractFacts):
     """Least and largest values of sums. A bound that is broken moves to the next threshold, or is
     given up after the last one.
 
@@ -184,7 +184,7 @@ class Intervals(AbstractFacts):
     def __init__(
         self,
         relation: AbstractRelation,
-        sums: Sequence[tuple[Sum, Interval]],
+        sums: Sequence[tuple[Sum, Bounds]],
         thresholds: Sequence[int],
         samples: Sequence[State],
     ) -> None:
@@ -195,7 +195,7 @@ class Intervals(AbstractFacts):
         ]
         columns = _columns(samples)
         values = [sum(factor * columns[i] for i, factor in places) for places in self.places]
-        self.own = [Interval(int(np.min(some)), int(np.max(some))) for some in values]
+        self.own = [Bounds(int(np.min(some)), int(np.max(some))) for some in values]
 
     def join(self, state: State) -> None:
         for places, own in zip(self.places, self.own, strict=True):
@@ -261,8 +261,8 @@ def few_facts(relation: AbstractRelation, samples: Sequence[State], query: Formu
     asked = list(comparisons(query))
     numbers = {*relation.thresholds, *(abs(x.constant) for x in asked)}
     numbers |= {x + 1 for x in numbers} | {-x for x in numbers}
-    sums: list[tuple[Sum, Interval]] = [
-        ({v: 1}, Interval(relation.least[i], relation.most[i])) for i, v in _numbers_of(relation)
+    sums: list[tuple[Sum, Bounds]] = [
+        ({v: 1}, Bounds(relation.least[i], relation.most[i])) for i, v in _numbers_of(relation)
     ]
     sums += [
         (dict(x.terms), NO_BOUND)
@@ -273,7 +273,7 @@ def few_facts(relation: AbstractRelation, samples: Sequence[State], query: Formu
     return _joined(
         samples,
         ConstantSums(relation),
-        Intervals(relation, sums, sorted(numbers), samples),
+        BoundedSums(relation, sums, sorted(numbers), samples),
         Listed(relation, "remainder of a guard", _single_remainders(relation, asked)),
         Listed(relation, "marked trap", list(traps)),
     )
@@ -292,7 +292,7 @@ def more_facts(
     primes = sorted({p for m in moduli for p in _prime_factors(m)})
     added = _joined(
         samples,
-        Intervals(relation, _pairs(relation, samples, few), [], samples),
+        BoundedSums(relation, _pairs(relation, samples, few), [], samples),
         *(Remainders(relation, p, sums) for p in primes),
     )
     return Facts([*found.kinds, *added.kinds])
@@ -300,7 +300,7 @@ def more_facts(
 
 def _joined(samples: Sequence[State], *kinds: AbstractFacts) -> Facts:
     for kind in kinds:
-        if not isinstance(kind, Intervals):  # which begin with the samples
+        if not isinstance(kind, BoundedSums):  # which begin with the samples
             for state in samples:
                 kind.join(state)
     return Facts(list(kinds))
@@ -330,11 +330,11 @@ def strongest(solver: StepSolver, facts: Facts, assumed: Sequence[Formula]) -> d
 
 def _pairs(
     relation: AbstractRelation, samples: Sequence[State], few: Facts
-) -> list[tuple[Sum, Interval]]:
+) -> list[tuple[Sum, Bounds]]:
     """Sums and differences of two variables whose values in the samples are in a smaller interval
     than those of the variables give, those of few values first."""
     sums, intervals = few.kinds[:2]
-    assert isinstance(sums, ConstantSums) and isinstance(intervals, Intervals)
+    assert isinstance(sums, ConstantSums) and isinstance(intervals, BoundedSums)
     kept = [v for _, v in _numbers_of(relation)]
     own = dict(zip(kept, intervals.own, strict=False))
     same = {
@@ -347,7 +347,7 @@ def _pairs(
     changing = [v for v, x in own.items() if x.low is None or x.low != x.high]
     changing = [v for v in changing if v not in same]
     changing.sort(key=lambda v: int(columns[v].max()) - int(columns[v].min()))
-    found: list[tuple[int, Sum, Interval]] = []
+    found: list[tuple[int, Sum, Bounds]] = []
     for x, y in itertools.islice(itertools.combinations(changing, 2), 4 * _MAX_PAIRS):
         for sign in (1, -1):
             values, implied = columns[x] + sign * columns[y], own[x].plus(own[y], sign)

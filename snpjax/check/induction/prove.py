@@ -27,7 +27,7 @@ from .models import relation_of
 from .relation import STEP, AbstractRelation, State, holds
 from .samples import Samples
 from .solver import Clock, OutOfTime, StepSolver
-from .strengthening import Computation, Refuted, Strengthening
+from .strengthening import Counterexample, Refuted, Strengthening
 
 
 #: For a proof, if no other limit is given.
@@ -174,7 +174,7 @@ class _Search:
         moment = Clock(min(_SAMPLES * self.clock.left, _MAX_SAMPLES))
         self.samples = Samples(self.relation, self.wanted, moment)
         if (broken := self.samples.broken) is not None:
-            raise Refuted(Computation(*self.samples.path(broken)))
+            raise Refuted(Counterexample(*self.samples.path(broken)))
         solver = StepSolver(self.relation, self.clock.part(_SEARCH))
         wanted = list(conjuncts(self.wanted))
         found = self._facts(solver, wanted)
@@ -256,7 +256,7 @@ def _shown(
     relation: AbstractRelation,
     wanted: Invariance,
     status: Status,
-    computation: Computation,
+    computation: Counterexample,
 ) -> Verdict[Any, Any]:
     """The verdict that a computation shows, which is run."""
     states, choices = computation

@@ -30,7 +30,7 @@ _MAX_PAIRED = 8  # variables whose sums are templates
 _MAX_WEAKER = 6  # other constants that are tried for a bound
 
 
-class Computation(NamedTuple):
+class Counterexample(NamedTuple):
     """Configurations one after the other, and what is selected between them."""
 
     states: list[State]
@@ -40,7 +40,7 @@ class Computation(NamedTuple):
 class Refuted(Exception):
     """A computation breaks the condition."""
 
-    def __init__(self, computation: Computation) -> None:
+    def __init__(self, computation: Counterexample) -> None:
         super().__init__()
         self.computation = computation
 
@@ -159,7 +159,7 @@ class Strengthening:
         for own in marked:
             choices.append(self.solver.choice(states[-1], own))
             states.append(self.relation.step(states[-1], choices[-1]))
-        return Computation(states, choices)
+        return Counterexample(states, choices)
 
     # ---- frames ----
 
