@@ -152,16 +152,16 @@ def _without(row: dict[int, int], other: dict[int, int], at: int, prime: int) ->
 
 
 @dataclass
-class Bounds:
+class ValueRange:
     """From `low` to `high`; `None` where there is no bound."""
 
     low: int | None
     high: int | None
 
-    def plus(self, other: "Bounds", sign: int) -> "Bounds":
+    def plus(self, other: "ValueRange", sign: int) -> "ValueRange":
         """The sums of numbers of both, or the differences."""
         low, high = (other.low, other.high) if sign > 0 else (other.high, other.low)
-        return Bounds(_sum(self.low, low, sign), _sum(self.high, high, sign))
+        return ValueRange(_sum(self.low, low, sign), _sum(self.high, high, sign))
 
 
 def _sum(first: int | None, second: int | None, sign: int) -> int | None:
@@ -169,7 +169,7 @@ def _sum(first: int | None, second: int | None, sign: int) -> int | None:
 
 
 #: A sum whose interval is not known better than this.
-NO_BOUND = Bounds(None, None)
+NO_BOUND = ValueRange(None, None)
 
 
 class BoundedSums(AbstractFacts):
@@ -184,7 +184,7 @@ class BoundedSums(AbstractFacts):
     def __init__(
         self,
         relation: AbstractRelation,
-        sums: Sequence[tuple[Sum, Bounds]],
+        sums: Sequence[tuple[Sum, ValueRange]],
         thresholds: Sequence[int],
         samples: Sequence[State],
     ) -> None:
@@ -195,7 +195,7 @@ class BoundedSums(AbstractFacts):
         ]
         columns = _columns(samples)
         values = [sum(factor * columns[i] for i, factor in places) for places in self.places]
-        self.own = [Bounds(int(np.min(some)), int(np.max(some))) for some in values]
+        self.own = [ValueRange(int(np.min(some)), int(np.max(some))) for some in values]
 
     def join(self, state: State) -> None:
         for places, own in zip(self.places, self.own, strict=True):
@@ -261,8 +261,8 @@ def few_facts(relation: AbstractRelation, samples: Sequence[State], query: Formu
     asked = list(comparisons(query))
     numbers = {*relation.thresholds, *(abs(x.constant) for x in asked)}
     numbers |= {x + 1 for x in numbers} | {-x for x in numbers}
-    sums: list[tuple[Sum, Bounds]] = [
-        ({v: 1}, Bounds(relation.least[i], relation.most[i])) for i, v in _numbers_of(relation)
+    sums: list[tuple[Sum, ValueRange]] = [
+        ({v: 1}, ValueRange(relation.least[i], relation.most[i])) for i, v in _numbers_of(relation)
     ]
     sums += [
         (dict(x.terms), NO_BOUND)
@@ -330,7 +330,7 @@ def strongest(solver: StepSolver, facts: Facts, assumed: Sequence[Formula]) -> d
 
 def _pairs(
     relation: AbstractRelation, samples: Sequence[State], few: Facts
-) -> list[tuple[Sum, Bounds]]:
+) -> list[tuple[Sum, ValueRange]]:
     """Sums and differences of two variables whose values in the samples are in a smaller interval
     than those of the variables give, those of few values first."""
     sums, intervals = few.kinds[:2]
@@ -347,7 +347,7 @@ def _pairs(
     changing = [v for v, x in own.items() if x.low is None or x.low != x.high]
     changing = [v for v in changing if v not in same]
     changing.sort(key=lambda v: int(columns[v].max()) - int(columns[v].min()))
-    found: list[tuple[int, Sum, Bounds]] = []
+    found: list[tuple[int, Sum, ValueRange]] = []
     for x, y in itertools.islice(itertools.combinations(changing, 2), 4 * _MAX_PAIRS):
         for sign in (1, -1):
             values, implied = columns[x] + sign * columns[y], own[x].plus(own[y], sign)
