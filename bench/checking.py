@@ -11,6 +11,7 @@ call that is not counted.
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import z3
 from figures import EXAMPLES
@@ -50,7 +51,7 @@ def by_spacer(example: Example) -> str:
     engine.rule(reached(*map(z3.IntVal, net.marking.tolist())))
     for transition in range(net.num_transitions):
         taken = [(p, w) for p, t, w in net.inputs.triples() if t == transition]
-        after = list(tokens)
+        after: list[Any] = list(tokens)
         for p, w in taken:
             after[p] = after[p] - w
         for p, t, w in net.outputs.triples():
@@ -66,7 +67,7 @@ def by_spacer(example: Example) -> str:
     return {"unsat": "proved", "sat": "refuted"}.get(f"{answer}", "no answer")
 
 
-def _condition(query: str, names: dict[str, z3.ArithRef]) -> z3.BoolRef:
+def _condition(query: str, names: dict[str, z3.ArithRef]) -> Any:
     """A query of comparisons that `and` joins, as a term."""
     always, _, text = query.partition(" ")
     parts = text.strip("()").split(" and ")

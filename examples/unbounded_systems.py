@@ -5,11 +5,13 @@ bench/checking.py measures how long it takes.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from register_machines import Add, Sub, to_system
 
 import snpjax as snp
-from snpjax.sleptsov import Execution, Petri, SleptsovNet, net_of_text
+from snpjax.machine import Explorable
+from snpjax.sleptsov import Execution, Petri, net_of_text
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Example:
 
     name: str
     source: str
-    system: snp.SpikingSystem | Execution | SleptsovNet
+    system: Explorable[Any, Any]
     query: str
     broken: str
 

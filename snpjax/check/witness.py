@@ -20,9 +20,6 @@ class Visited(Protocol[ConfigurationsT, StepsT]):
     """What has configurations and steps by numbers: a graph, or one computation."""
 
     @property
-    def schema(self) -> Schema[ConfigurationsT, StepsT]: ...
-
-    @property
     def system(self) -> Any: ...
 
     @property
@@ -47,7 +44,8 @@ class Witness(Generic[ConfigurationsT, StepsT]):
         edges: tuple[int, ...],
         choices: GivenChoices,
     ):
-        self.graph, self.schema, self.choices = graph, graph.schema, choices
+        self.graph, self.choices = graph, choices
+        self.schema: Schema[ConfigurationsT, StepsT] = graph.system.schema()
         self.path, self.edges = np.asarray(witness, np.int64), np.asarray(edges, np.int64)
 
     @cached_property

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...choice import NO_RULE, GivenChoices
-from ...machine import LoweringOptions, Schema
+from ...machine import LoweringOptions
 from .relation import AbstractRelation, Choice, State
 
 
@@ -25,10 +25,6 @@ class ComputationView:
         self.relation, self.system = relation, model
         self.states, self._choices = states, choices
         self.lowering: LoweringOptions = {}
-
-    @property
-    def schema(self) -> Schema[Any, Any]:
-        return self.system.schema()
 
     def configurations(self, numbers: Any, /) -> Any:
         return self.relation.configurations([self.states[i] for i in np.asarray(numbers).tolist()])

@@ -7,6 +7,9 @@ from ..query.formula import And, Comparison, Formula, Implies, Not, Observed, Or
 from ..query.written import name_text, variable_text
 
 
+_TURNED: dict[Relation, Relation] = {"=": "=", "<=": ">=", ">=": "<="}
+
+
 def compared(coefficients: Mapping[Variable, int], relation: Relation, constant: int) -> Comparison:
     """A linear comparison with its numbers divided by what they have in common. Where most of the
     coefficients are negative, or half of them and the first, all signs are turned."""
@@ -17,7 +20,7 @@ def compared(coefficients: Mapping[Variable, int], relation: Relation, constant:
     negative = sum(x < 0 for _, x in terms)
     if 2 * negative > len(terms) or (2 * negative == len(terms) > 0 and terms[0][1] < 0):
         terms, constant = [(v, -x) for v, x in terms], -constant
-        relation = {"<=": ">=", ">=": "<="}.get(relation, relation)
+        relation = _TURNED[relation]
     # Of the integers at least c / d, the least is the ceiling; of those at most c / d, the floor.
     rounded = -(-constant // divisor) if relation == ">=" else constant // divisor
     return Comparison(tuple((v, x // divisor) for v, x in terms), relation, rounded)
