@@ -25,12 +25,16 @@ if TYPE_CHECKING:
         Certification as Certification,
         Equivalence as Equivalence,
         Estimate as Estimate,
+        Family as Family,
+        FamilyVerdict as FamilyVerdict,
+        Group as Group,
         Growth as Growth,
         QueryError as QueryError,
         SameNumbers as SameNumbers,
         SameTraces as SameTraces,
         Status as Status,
         Verdict as Verdict,
+        Wiring as Wiring,
         certify as certify,
         check as check,
         check_invariants as check_invariants,
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
         growth as growth,
         invariants as invariants,
         prove as prove,
+        prove_family as prove_family,
     )
     from .choice import (
         NO_RULE as NO_RULE,
@@ -137,8 +142,9 @@ lazily(
         "snpjax_formats": "NotEnoughMemory graphs",
         ".check": """
             Agreement Bisimilar Certificate CertificateError Certification Equivalence Estimate
-            Growth QueryError SameNumbers SameTraces Status Verdict certify check check_invariants
-            equivalent estimate growth invariants prove
+            Family FamilyVerdict Group Growth QueryError SameNumbers SameTraces Status Verdict
+            Wiring certify check check_invariants equivalent estimate growth invariants prove
+            prove_family
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
         ".compilation": "use_compilation_cache",

@@ -27,6 +27,8 @@ from .equivalence import (
     SameTraces as SameTraces,
     equivalent as equivalent,
 )
+from .families.family import Family as Family, Group as Group, Wiring as Wiring
+from .families.prove_family import FamilyVerdict as FamilyVerdict, prove_family as prove_family
 from .induction.prove import prove as prove
 from .probability.markov import (
     Quantity as Quantity,

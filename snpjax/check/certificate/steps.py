@@ -146,7 +146,7 @@ class SpikingSteps(AbstractSteps):
             found = left, timer, emissions[neuron.name], pending
             cases = [
                 every([condition, *(x == y for x, y in zip(found, result, strict=True))])
-                for condition, result in self._cases(neuron, now)
+                for condition, result in self.cases(neuron, now)
             ]
             parts.append(some(cases))
             arrives = [weight * emissions[source] for weight, source in self.arriving[neuron.name]]
@@ -158,7 +158,7 @@ class SpikingSteps(AbstractSteps):
             parts.append(spikes == left + self.z3.If(timer == 0, total, 0))
         yield every(parts), then
 
-    def _cases(
+    def cases(
         self, neuron: Neuron, now: Values
     ) -> Iterable[tuple[Term, tuple[Term, Term, Term, Term]]]:
         """What a neuron may do: when, and then its spikes, before any arrive, its timer, what it
@@ -167,7 +167,7 @@ class SpikingSteps(AbstractSteps):
         spikes, timer, pending = _numbers(now, neuron)
         yield timer > 1, (spikes, timer - 1, 0, pending)
         yield timer == 1, (spikes, 0, pending, 0)
-        applicable = self._applicable(neuron, now)
+        applicable = self.applicable(neuron, now)
         for rule, applies in applicable:
             emitted, late = (0, rule.produce) if rule.delay else (rule.produce, 0)
             condition = every([timer == 0, applies])
@@ -175,7 +175,7 @@ class SpikingSteps(AbstractSteps):
         idle = every([timer == 0, negate(some([applies for _, applies in applicable]))])
         yield idle, (spikes, 0, pending, 0)
 
-    def _applicable(self, neuron: Neuron, now: Values) -> list[tuple[Rule, Term]]:
+    def applicable(self, neuron: Neuron, now: Values) -> list[tuple[Rule, Term]]:
         spikes, _, _ = _numbers(now, neuron)
         return [
             (rule, self.logic.every([spikes >= rule.consume, self._holds(rule.guard, spikes)]))
@@ -203,7 +203,7 @@ class SpikingSteps(AbstractSteps):
         goes_on = [now[_STEP] < self.horizon]
         for neuron in self.system.neurons:
             goes_on.append(_numbers(now, neuron)[1] > 0)
-            goes_on += [applies for _, applies in self._applicable(neuron, now)]
+            goes_on += [applies for _, applies in self.applicable(neuron, now)]
         return negate(some(goes_on))
 
 
