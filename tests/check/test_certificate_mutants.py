@@ -4,6 +4,7 @@ by brute force, and what is rejected is shown not to be one."""
 import functools
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import z3
@@ -13,7 +14,16 @@ import snpjax as snp
 from snpjax.check import CertificationStatus, model_digest, parse_query
 from snpjax.check.certificate.certify import certify
 from snpjax.check.induction.conditions import text_of
-from snpjax.check.query.formula import And, Comparison, Implies, Not, Observed, Or, Variable
+from snpjax.check.query.formula import (
+    And,
+    Comparison,
+    Implies,
+    Not,
+    Observed,
+    Or,
+    Temporal,
+    Variable,
+)
 from snpjax.check.query.written import variable_text
 from snpjax.sleptsov import Petri
 from snpjax.testing import reference
@@ -68,7 +78,8 @@ def box_of_system(system):
     for parts in itertools.product(*own):
         for step in range(horizon + 3):
             columns = zip(*parts, strict=True)
-            yield reference.Configuration(*map(tuple, columns), min(step, horizon)), step
+            spikes, timers, pending = columns
+            yield reference.Configuration(spikes, timers, pending, min(step, horizon)), step
 
 
 def of_net(execution, now, step):
@@ -92,8 +103,9 @@ def brute_force(number):
     else:
         numbers_of, first = of_net, (Reference(system.net).initial, 0)
         box = [(x, 0) for x in itertools.product(range(4), repeat=system.net.num_places)]
-    reached = dict.fromkeys([first])
-    for now, step in itertools.islice(queue := list(reached), None):
+    reached: dict[Any, None] = {first: None}
+    queue = list(reached)
+    for now, step in queue:  # which grows meanwhile
         for later in numbers_of(system, now, step)[1]:
             if later not in reached and later[1] < REACHED:
                 reached[later] = None
@@ -107,6 +119,7 @@ def brute_force(number):
 
 def claim_of(property):
     formula = parse_query(property).formula
+    assert isinstance(formula, Temporal)
     return formula.part if formula.operator == "always" else Not(formula.part)
 
 
@@ -166,8 +179,8 @@ def completed(system, shown):
         numbers, later = of_net(system, now, step)
         return numbers, [of_net(system, *x)[0] for x in later]
     kinds = (Observed.SPIKES, Observed.TIMER, Observed.PENDING)
-    columns = [column(kind, system.names) for kind in kinds]
-    now = reference.Configuration(*columns, min(step, reference.horizon(system)))
+    spikes, timers, pending = (column(kind, system.names) for kind in kinds)
+    now = reference.Configuration(spikes, timers, pending, min(step, reference.horizon(system)))
     numbers, later = of_system(system, now, step)
     return numbers, [of_system(system, *x)[0] for x in later]
 

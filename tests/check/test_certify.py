@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import z3
@@ -40,7 +41,7 @@ def successors(relation, numbers):
     solver.add(z3.Or([z3.And(step) for step in steps]))
     found = set()
     while solver.check() == z3.sat:
-        model = solver.model()
+        model: Any = solver.model()
         values = {x: model.eval(then[x], model_completion=True).as_long() for x in numbers}
         found.add(tuple(values.values()))
         solver.add(z3.Or([then[x] != value for x, value in values.items()]))

@@ -25,7 +25,7 @@ STAR = Family(
 CLIQUE = Family(
     [Group("cell", ["a^3 -> a"], spikes=1)], [Wiring("cell", "cell", "all")]
 )  # nobody ever has three spikes
-SMALL = {"sizes": range(2, 4)}
+SMALL = range(2, 4)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ SMALL = {"sizes": range(2, 4)}
     ],
 )
 def test_all_sizes(family, property):
-    verdict = prove_family(family, property, **SMALL)
+    verdict = prove_family(family, property, sizes=SMALL)
     assert verdict.is_proved_for_all and verdict, str(verdict)
     assert "proved for all n >= 2 (invariant: " in str(verdict)
     assert list(verdict.verdicts) == [2, 3]
@@ -58,7 +58,7 @@ def test_all_sizes(family, property):
     ],
 )
 def test_some_sizes_are_not_all(family, property):
-    verdict = prove_family(family, property, **SMALL)
+    verdict = prove_family(family, property, sizes=SMALL)
     assert not verdict.is_proved_for_all and verdict.reason
     assert verdict.summary == "proved for n = 2, 3"
     with pytest.raises(ValueError, match="is proved for n = 2, 3"):
@@ -85,27 +85,27 @@ def test_a_function_is_known_for_the_sizes_that_are_tried():
 
 
 def test_a_property_of_the_size():
-    verdict = prove_family(STAR, lambda n: f"always hub <= {n}", **SMALL)
+    verdict = prove_family(STAR, lambda n: f"always hub <= {n}", sizes=SMALL)
     assert verdict.summary == "proved for n = 2, 3" and not verdict.invariant
-    assert verdict.property == "always hub <= 2"
+    assert verdict.query == "always hub <= 2"
 
 
 def test_all_sizes_are_not_tried_unasked():
-    verdict = prove_family(STAR, "always hub <= {n}", all_n=False, **SMALL)
+    verdict = prove_family(STAR, "always hub <= {n}", all_n=False, sizes=SMALL)
     assert verdict.summary == "proved for n = 2, 3" and not verdict.reason
 
 
 def test_no_time_and_no_answer_prove_nothing(monkeypatch):
-    verdict = prove_family(STAR, "always hub <= {n}", seconds=0, **SMALL)
+    verdict = prove_family(STAR, "always hub <= {n}", seconds=0, sizes=SMALL)
     assert verdict.summary == "proved for n = 2, 3" and "0 seconds" in verdict.reason
     monkeypatch.setattr(z3.Solver, "check", lambda *_: z3.unknown)
-    verdict = prove_family(STAR, "always hub <= {n}", **SMALL)
+    verdict = prove_family(STAR, "always hub <= {n}", sizes=SMALL)
     assert verdict.summary == "proved for n = 2, 3"
 
 
 def test_an_invariant_that_certify_rejects_proves_nothing(monkeypatch):
     monkeypatch.setattr(AllSizes, "invariant", lambda *_: [SpikeBound("hub", 1)])
-    verdict = prove_family(STAR, "always hub <= {n}", **SMALL)
+    verdict = prove_family(STAR, "always hub <= {n}", sizes=SMALL)
     assert verdict.summary == "proved for n = 2, 3" and "not accepted for n = 2" in verdict.reason
 
 
@@ -114,7 +114,7 @@ def test_limits_leave_sizes_undecided():
         [Group("cell", ["a -> a"], first=1), Group("out", single=True)],
         [Wiring("cell", "cell", "ring"), Wiring("cell", "out", "all")],
     )
-    verdict = prove_family(grows, "eventually out = 90", max_configurations=5, **SMALL)
+    verdict = prove_family(grows, "eventually out = 90", max_configurations=5, sizes=SMALL)
     assert verdict.summary == "not decided for n = 2, 3"
 
 
@@ -177,12 +177,12 @@ def test_weights_of_an_invariant():
         [Group("leaf", ["a^2 -> a^3"], spikes=2), Group("hub", single=True)],
         [Wiring("leaf", "hub", "all", 1)],
     )
-    assert prove_family(family, "always 3 * leaf{i} + 2 * hub <= 6 * {n}", **SMALL).reason
+    assert prove_family(family, "always 3 * leaf{i} + 2 * hub <= 6 * {n}", sizes=SMALL).reason
     half = Family(
         [Group("leaf", ["a^2 -> a"], spikes=2), Group("hub", single=True)],
         [Wiring("leaf", "hub", "all", 1)],
     )
-    verdict = prove_family(half, "always hub <= {n}", **SMALL)
+    verdict = prove_family(half, "always hub <= {n}", sizes=SMALL)
     assert verdict.invariant == ("the sum of leaf + 2 * hub, with pending spikes, does not grow",)
     assert WeightedTotal((("leaf", 1), ("hub", 2)), True).text(half, 2) == (
         "1 * leaf1 + 1 * leaf2 + 2 * hub = 4"
@@ -202,7 +202,7 @@ def test_weights_of_an_invariant():
         ([Group("x"), Group("y", single=True)], [Wiring("x", "y", "each")], "two groups"),
         ([Group("y", single=True)], [Wiring("y", "y", "all")], "no synapse to itself"),
         ([Group("x")], [Wiring("x", "x", "ring", 0)], "no positive integer"),
-        ([Group("x")], [Wiring("x", "x", "star")], "the shape is none of"),
+        ([Group("x")], [Wiring("x", "x", "star")], "the shape is none of"),  # pyright: ignore
     ],
 )  # fmt: skip
 def test_wrong_families(groups, wirings, words):
@@ -222,8 +222,8 @@ def test_wrong_groups_and_calls():
     with pytest.raises(ValueError, match="`sizes` is empty"):
         prove_family(RING, "always cell1 <= 1", sizes=[])
     with pytest.raises(snp.QueryError, match="no neuron 'cell9'"):
-        prove_family(RING, "always cell9 <= 1", **SMALL)
+        prove_family(RING, "always cell9 <= 1", sizes=SMALL)
     with pytest.raises(ValueError, match="which only `always p`"):
-        prove_family(RING, "eventually cell{i} = 0", **SMALL)
+        prove_family(RING, "eventually cell{i} = 0", sizes=SMALL)
     with pytest.raises(ValueError, match="Use letters only, or numbers"):
-        prove_family(RING, "always cell{i} + cell1 <= 1", **SMALL)
+        prove_family(RING, "always cell{i} + cell1 <= 1", sizes=SMALL)

@@ -46,13 +46,13 @@ class FamilyVerdict:
     As a truth value it is true if the property is proved for all n, false if it is refuted for
     some, and an error otherwise.
 
-    - `property`: as it was given, or that of the first size.
+    - `query`: the property as it was given, or that of the first size.
     - `verdicts`: that of each size.
     - `invariant`: of a proof for all n from 2 on, the facts that it consists of; empty otherwise.
     - `reason`: why there is none.
     """
 
-    property: str
+    query: str
     verdicts: Mapping[int, Verdict]
     invariant: tuple[str, ...] = ()
     reason: str = ""
@@ -85,10 +85,10 @@ class FamilyVerdict:
             return True
         if self.sizes(Status.REFUTED):
             return False
-        raise ValueError(f"{self.property!r} is {self.summary}. Look at `verdicts`.")
+        raise ValueError(f"{self.query!r} is {self.summary}. Look at `verdicts`.")
 
     def __str__(self) -> str:
-        return f"{self.property}: {self.summary}"
+        return f"{self.query}: {self.summary}"
 
 
 def _ranges(sizes: Sequence[int]) -> str:
