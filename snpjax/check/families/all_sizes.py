@@ -31,7 +31,7 @@ OfSize: TypeAlias = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class SpikeBound:
-    """In every neuron of a group are at most so many spikes."""
+    """In every neuron of a group are at most `most` spikes."""
 
     group: str
     most: int
