@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 import snpjax as snp
 from snpjax.check import CertificationStatus, model_digest
 from snpjax.check.certificate.certify import certify
-from snpjax.check.certificate.steps import NetSteps, SpikingSteps
+from snpjax.check.certificate.step_formulas import NetStepFormulas, SystemStepFormulas
 from snpjax.check.query.formula import Observed, Variable
 from snpjax.sleptsov import Arcs, Execution, Petri, Sleptsov, SleptsovNet
 from snpjax.testing import nets, reference, systems
@@ -81,7 +81,7 @@ def assert_steps_of_a_system(system, now, step):
         tuple(numbers(reference.step(system, now, choice)[0], later).values())
         for choice in reference.choices(system, now)
     }
-    relation = SpikingSteps(z3, system, counts_steps=True)
+    relation = SystemStepFormulas(z3, system, counts_steps=True)
     assert successors(relation, numbers(now, step)) == (expected, is_halting)
 
 
@@ -123,7 +123,7 @@ def assert_steps_of_a_net(net, marking, rule):
 
     candidates = own.candidates(marking)
     expected = {tuple(numbers(x, 4).values()) for x in own.successors(marking, rule)}
-    relation = NetSteps(z3, execution, counts_steps=True)
+    relation = NetStepFormulas(z3, execution, counts_steps=True)
     found = successors(relation, numbers(marking, 3))
     assert found == (expected or {(3, *marking)}, not candidates)
 

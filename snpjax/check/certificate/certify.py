@@ -30,7 +30,7 @@ from .certificate import Certificate
 from .conditions import truth_of
 from .model_digest import model_digest, proved_model
 from .random_runs import visited
-from .steps import AbstractSteps, NetSteps, SpikingSteps, Term, Values
+from .step_formulas import AbstractStepFormulas, NetStepFormulas, SystemStepFormulas, Term, Values
 
 
 _SEED = 0  # of the solver
@@ -165,9 +165,9 @@ def certify(
         for variable, _ in comparison.terms
     )
     if isinstance(model, Execution):
-        encoding = NetSteps(z3, model, counts_steps=counts)
+        encoding = NetStepFormulas(z3, model, counts_steps=counts)
     else:
-        encoding = SpikingSteps(z3, model, counts_steps=counts)
+        encoding = SystemStepFormulas(z3, model, counts_steps=counts)
     for name, goal in _obligations(encoding, certificate.k, invariant, claim):
         solver = z3.Solver()
         solver.set("random_seed", _SEED)
@@ -246,7 +246,7 @@ class _Goal:
 
 
 def _obligations(
-    encoding: AbstractSteps, k: int, invariant: Formula, claim: Formula
+    encoding: AbstractStepFormulas, k: int, invariant: Formula, claim: Formula
 ) -> Iterator[tuple[str, _Goal]]:
     conjuncts = invariant.parts if isinstance(invariant, And) else (invariant,)
     every, some, negate = encoding.logic

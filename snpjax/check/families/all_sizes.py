@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from ...spiking.model.rule import Rule
 from ...spiking.model.system import Neuron, SpikingSystem
 from ..certificate.conditions import Logic, truth_of
-from ..certificate.steps import SpikingSteps, Term, Values
+from ..certificate.step_formulas import SystemStepFormulas, Term, Values
 from ..query.formula import Formula, Observed, Variable
 from .family import Family, Group, Wiring
 
@@ -111,7 +111,7 @@ class _Member:
     def __init__(self, z3: ModuleType, group: Group, number: int) -> None:
         self.group = group
         neuron = Neuron(f"{group.name} {number}", 0, group.rules)
-        self.steps = SpikingSteps(z3, SpikingSystem([neuron]), counts_steps=False)
+        self.steps = SystemStepFormulas(z3, SpikingSystem([neuron]), counts_steps=False)
         self.now: Values = self.steps.configuration()
         kinds = (Observed.SPIKES, Observed.TIMER, Observed.PENDING)
         self.spikes, self.timer, self.pending = (

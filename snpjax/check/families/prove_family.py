@@ -5,10 +5,12 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..._text.optional import z3
-from ...machine import Explorable
+from ...sleptsov.model.execution import Execution
+from ...sleptsov.model.net import SleptsovNet
+from ...spiking.model.population import AnySystem
 from ..certificate.certificate import Certificate
 from ..certificate.certify import certify
 from ..certificate.model_digest import model_digest
@@ -102,7 +104,7 @@ def _ranges(sizes: Sequence[int]) -> str:
 
 @on_host("prove_family")
 def prove_family(
-    make: Family | Callable[[int], Explorable[Any, Any]],
+    make: Family | Callable[[int], AnySystem | SleptsovNet | Execution],
     property: str | Callable[[int], str],
     /,
     *,

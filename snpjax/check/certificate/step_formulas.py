@@ -30,7 +30,7 @@ Values: TypeAlias = Mapping[Variable, Term]
 _STEP = Variable(Observed.STEP)
 
 
-class AbstractSteps(abc.ABC):
+class AbstractStepFormulas(abc.ABC):
     """Configurations and steps of a model, as terms of a solver."""
 
     z3: ModuleType
@@ -91,7 +91,7 @@ class AbstractSteps(abc.ABC):
         return now[variable]
 
 
-class SpikingSteps(AbstractSteps):
+class SystemStepFormulas(AbstractStepFormulas):
     """The definition of SN P systems with delays, weights and input trains."""
 
     def __init__(self, z3: ModuleType, system: SpikingSystem, *, counts_steps: bool) -> None:
@@ -215,7 +215,7 @@ def _numbers(now: Values, neuron: Neuron) -> tuple[Term, Term, Term]:
     return spikes, timer, pending
 
 
-class NetSteps(AbstractSteps):
+class NetStepFormulas(AbstractStepFormulas):
     """The definition of nets whose transitions fire one after another: in maximal multiplicity, or
     once."""
 
