@@ -5,9 +5,10 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ..._text.optional import z3
+from ...machine import Explorable
 from ...sleptsov.model.execution import Execution
 from ...sleptsov.model.net import SleptsovNet
 from ...spiking.model.population import AnySystem
@@ -147,7 +148,7 @@ def prove_family(
         template = _template_of(property, make)
     texts = {size: _text(property, template, size) for size in tried}
     verdicts = {
-        size: check(make(size), text, max_configurations=max_configurations)
+        size: check(_explorable(make(size)), text, max_configurations=max_configurations)
         for size, text in texts.items()
     }
     title = property if isinstance(property, str) else texts[tried[0]]
@@ -169,6 +170,10 @@ def prove_family(
         if not _is_certified(make, size, text, facts, end):
             return replace(found, reason=f"the invariant was not accepted for n = {size}")
     return replace(found, invariant=tuple(map(str, facts)) or ("true",))
+
+
+def _explorable(model: AnySystem | SleptsovNet | Execution) -> Explorable[Any, Any]:
+    return cast("Explorable[Any, Any]", model)  # each is, with configurations of its own
 
 
 def _is_certified(family: Family, size: int, text: str, facts: Sequence[Fact], end: float) -> bool:
