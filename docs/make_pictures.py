@@ -141,7 +141,7 @@ def least_seconds(stored: AbstractLayout, x: jax.Array) -> float:
 
 
 def proliferation() -> None:
-    """A fitted model beside what was measured."""
+    """A fitted model and the measured histogram."""
     file = read_model(EXAMPLES / "proliferation.model.json")
     guess, measured = file.model(), file.histogram("target")
     assert file.bins is not None

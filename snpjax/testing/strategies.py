@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from .._text.optional import installing
 from ..spiking.model.communication_variants import Channels, Requests
 from ..spiking.model.guard import Guard
 from ..spiking.model.rule import (
@@ -48,7 +49,7 @@ try:
     from hypothesis import strategies as st
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        'Drawing systems needs Hypothesis. Install it with: pip install ".[testing]"'
+        f"Drawing systems needs Hypothesis, which is not installed ({installing('testing')})"
     ) from error
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from snpjax_formats.atomic import atomic_write
 
-from .._text.optional import pyplot
+from .._text.optional import installing, pyplot
 
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def part(name: str) -> Any:
     try:
         return import_module(f"matplotlib.{name}")
     except ImportError:
-        raise ImportError("matplotlib is not installed (pip install '.[viz]')") from None
+        raise ImportError(f"matplotlib is not installed ({installing('viz')})") from None
 
 
 @contextmanager

@@ -1,10 +1,7 @@
 """Verdicts on systems: as the reference has it, with witnesses that run, and never on a truncated
 graph what a complete one contradicts."""
 
-import contextlib
-import io
 import json
-import re
 import warnings
 from dataclasses import replace
 
@@ -616,14 +613,8 @@ def test_any_input():
     assert_witness(verdict)
 
 
-def test_the_page_is_true():
-    """What docs/checking.md says and shows."""
+def test_refusal_on_the_page_is_the_message():
     page = (REPOSITORY / "docs" / "checking.md").read_text()
-    names: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-        with contextlib.redirect_stdout(io.StringIO()) as shown:
-            exec(compile(block, "checking.md", "exec"), names)
-        assert shown.getvalue() in page
     with pytest.raises(snp.QueryError) as caught:
         universal(parse_query("eventually (p = 1 and next q = 1)"))
     problem, *rest = str(caught.value).split("\n")

@@ -192,7 +192,10 @@ def test_without_networkx(chain, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "networkx", None)
     result = invoke("convert", chain, tmp_path / "other.graphml")
     assert result.exit_code == 2
-    assert result.stderr == "error: networkx is not installed (pip install '.[io]')\n"
+    assert (
+        result.stderr
+        == "error: networkx is not installed (pip install '.[io]' in a clone of snpjax)\n"
+    )
 
 
 def test_the_help_names_every_format():

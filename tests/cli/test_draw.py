@@ -137,19 +137,6 @@ def test_a_picture_is_written_whole_or_not_at_all(files, monkeypatch):
     assert {path.name for path in files.iterdir()} == {"pair.pli", "half.lsn", "out.svg"}
 
 
-@pytest.mark.slow
-def test_code_of_the_page_runs(tmp_path, monkeypatch, capsys, figures):
-    import matplotlib.pyplot as plt
-
-    text = (REPOSITORY / "docs" / "drawing.md").read_text()
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(block, "docs/drawing.md", "exec"), names)
-    plt.close("all")
-    assert capsys.readouterr().out.startswith("{'chooser': (")
-
-
 def test_pictures_of_the_page_are_there():
     text = (REPOSITORY / "docs" / "drawing.md").read_text()
     script = (REPOSITORY / "docs" / "make_pictures.py").read_text()

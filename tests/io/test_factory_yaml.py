@@ -366,7 +366,7 @@ def test_pyyaml_is_optional(monkeypatch, tmp_path):
 
     monkeypatch.setattr(builtins, "__import__", without_yaml)
     monkeypatch.delitem(sys.modules, "yaml")
-    with pytest.raises(ReadError, match=r'needs PyYAML \(install it with: pip install "\.\[io\]'):
+    with pytest.raises(ReadError, match=r"needs PyYAML \(pip install '\.\[io\]' in a clone"):
         parse(PAIR)
     snp.write(PAIR_SYSTEM, tmp_path / "pair.yaml")  # which needs none
 

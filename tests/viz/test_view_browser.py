@@ -21,7 +21,7 @@ from tests.support.helpers import REPOSITORY, quietly
 
 
 playwright = pytest.importorskip(
-    "playwright.sync_api", reason='no playwright (pip install ".[browser]")'
+    "playwright.sync_api", reason="no playwright (pip install '.[browser]')"
 )
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = os.environ.get("SNPJAX_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
