@@ -2,6 +2,16 @@
 
 from snpjax_formats.keywords import suggest_keywords
 
+from .certificate.certificate import (
+    Certificate as Certificate,
+    CertificateError as CertificateError,
+)
+from .certificate.certify import (
+    Certification as Certification,
+    CertificationStatus as CertificationStatus,
+    certify as certify,
+)
+from .certificate.model_digest import model_digest as model_digest
 from .check import check as check
 from .coverability.coverability import (
     Coverability as Coverability,
@@ -19,6 +29,9 @@ from .equivalence import (
     SameTraces as SameTraces,
     equivalent as equivalent,
 )
+from .families.family import Family as Family, Group as Group, Wiring as Wiring
+from .families.prove_family import FamilyVerdict as FamilyVerdict, prove_family as prove_family
+from .induction.prove import prove as prove
 from .probability.markov import (
     Quantity as Quantity,
     halting_distribution as halting_distribution,

@@ -22,6 +22,7 @@ from ..machine import (
     advice_on,
 )
 from ..scale.checkpoint import Checkpoint
+from .induction.prove import decided
 from .query.formula import Query, comparisons
 from .query.names import Needs, check_clock, check_names, needs_of
 from .query.parse import parse_query
@@ -58,6 +59,7 @@ def check(
     exact: bool | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Callable[[int, int], None] | None = None,
+    induction: bool = True,
 ) -> Verdict[ConfigurationsT, StepsT]:
     """Whether a property holds of all computations of a system.
 
@@ -70,6 +72,8 @@ def check(
       `capacity`, `mesh`, `memory`, `exact`, `checkpoint`, `progress`: how a system is explored, see
       `explore`. For a query, neurons without rules are saturated, and steps told apart, as far as
       it needs; `saturate` has precedence.
+    - `induction`: where a limit ends the search, and the query says that a condition always holds,
+      try a proof by induction, see `prove`.
 
     **Returns:** a `Verdict`. One step is one transition, and halting configurations follow
     themselves, so that all computations are infinite.
@@ -118,7 +122,8 @@ def check(
         return _Claim(graph, f"always {name}", True).always(holds & ~is_cut, holds | is_cut)
     check_names(query, graph.schema)
     check_clock(query, graph.clock)
-    return _check_query(graph, query, form)
+    verdict = _check_query(graph, query, form)
+    return decided(verdict, query, graph.system) if induction else verdict
 
 
 def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
@@ -212,7 +217,7 @@ def _remarked(
     if path is not None:
         structure, labels = along(path, labels)
         never = "is never true on the path shown"
-    elif not verdict.graph.is_complete:
+    elif verdict.graph is not None and not verdict.graph.is_complete:
         never = "is true in no configuration that was found"
     remarks = dict.fromkeys(vacuous(query, structure, labels, never))
     return replace(verdict, vacuous=tuple(remarks))

@@ -14,7 +14,8 @@ from ..choice import GivenChoices
 from ..explore import Graph
 from ..explore.graph import missed_text
 from ..machine import ConfigurationsT, StepsT
-from .witness import Witness
+from .certificate.certificate import Certificate
+from .witness import Visited, Witness
 
 
 _MAX_STEPS = 40  # of a witness that are shown: the first ones and the last
@@ -40,7 +41,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     - `status`: proved or refuted, of all that can happen; bounded, if up to a limit nothing decides
       it; unknown, if something else stood in the way.
     - `query`: what was checked, as it was given; of a function, always and its name.
-    - `graph`: in which.
+    - `graph`: in which; `None` where none was explored.
     - `witness`: the numbers of the configurations of a computation that shows the verdict: that a
       property does not hold on all paths, or that one holds on some path. `None` for all others.
     - `loop`: a position in the witness, if that goes on for ever: its last configuration is the one
@@ -51,11 +52,14 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     - `depth`: all computations of up to this many steps were examined.
     - `reason`: why it is not known.
     - `vacuous`: remarks on parts that are true because their triggers never occur.
+    - `certificate`: an invariant that proves it without a complete graph, see `snpjax.certify`.
+    - `computation`: that of the witness where it is not one of the graph; its configurations are
+      numbered from 0.
     """
 
     status: Status
     query: str
-    graph: Graph[ConfigurationsT, StepsT]
+    graph: Graph[ConfigurationsT, StepsT] | None
     witness: tuple[int, ...] | None = None
     loop: int | None = None
     edges: tuple[int, ...] = ()
@@ -63,11 +67,13 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     depth: int = 0
     reason: str = ""
     vacuous: tuple[str, ...] = field(default=())
+    certificate: Certificate | None = None
+    computation: Visited[ConfigurationsT, StepsT] | None = field(default=None)
 
     @property
     def num_configurations(self) -> int:
-        """How many configurations were looked at."""
-        return self.graph.num_configurations
+        """How many configurations of a graph were looked at."""
+        return 0 if self.graph is None else self.graph.num_configurations
 
     @property
     def is_proved(self) -> bool:
@@ -90,7 +96,10 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     def trace(self) -> Witness[ConfigurationsT, StepsT]:
         """The witness, or nothing, in the words of the model."""
         choices = GivenChoices([]) if self.choices is None else self.choices
-        return Witness(self.graph, self.witness or (), self.edges, choices)
+        visited = self.graph if self.computation is None else self.computation
+        if visited is None:
+            raise ValueError(f"{self.query!r} is {self.summary}: no configurations were kept.")
+        return Witness(visited, self.witness or (), self.edges, choices)
 
     @property
     def rules(self) -> Int[np.ndarray, "steps choosers"]:
@@ -138,16 +147,20 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     def summary(self) -> str:
         """The verdict in one line, without the property."""
         size = plural(self.num_configurations, "configuration")
+        graph = self.graph
         if self.status is Status.BOUNDED:
-            within = f"{plural(self.depth, 'step')}, {size}"
+            within = plural(self.depth, "step") + ("" if graph is None else f", {size}")
             why = f"not decided within {within}: {self.reason}"
         elif self.status is Status.UNKNOWN:
-            why = f"{self.reason}; {size}"
+            why = self.reason if graph is None else f"{self.reason}; {size}"
         elif self.witness is not None:
             why = f"shown by {_extent(self)}"
+        elif self.certificate is not None:
+            why = f"by induction: {self.certificate.invariant}"
         else:
-            why = f"all of {size}" if self.graph.is_complete else f"all paths within {size}"
-        return f"{self.status.value} ({why}{missed_text(self.graph.missed)})"
+            assert graph is not None
+            why = f"all of {size}" if graph.is_complete else f"all paths within {size}"
+        return f"{self.status.value} ({why}{'' if graph is None else missed_text(graph.missed)})"
 
     def lines(self) -> Iterator[str]:
         """The property, the verdict, remarks, and the witness step by step."""

@@ -1,20 +1,36 @@
 """A computation that shows something: step by step in words, as plain values, and as a run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Generic
+from typing import Any, Generic, Protocol
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from .._text.lines import Table, distinct_names
 from ..choice import NO_RULE, GivenChoices
-from ..explore import Graph
 from ..explore.successors import NO_EDGE
 from ..explore.text import count_table, label_table
-from ..machine import ConfigurationsT, Link, LoweringOptions, Model, StepsT
+from ..machine import ConfigurationsT, Link, LoweringOptions, Model, Schema, StepsT
 from ..run import run
 from ..trajectory import Save
+
+
+class Visited(Protocol[ConfigurationsT, StepsT]):
+    """What has configurations and steps by numbers: a graph, or one computation."""
+
+    @property
+    def system(self) -> Any: ...
+
+    @property
+    def lowering(self) -> LoweringOptions: ...
+
+    @property
+    def saturate(self) -> Mapping[str, int]: ...
+
+    def configurations(self, numbers: Any, /) -> ConfigurationsT: ...
+
+    def transitions_to(self, edges: Any, targets: Any, /) -> StepsT: ...
 
 
 class Witness(Generic[ConfigurationsT, StepsT]):
@@ -23,12 +39,13 @@ class Witness(Generic[ConfigurationsT, StepsT]):
 
     def __init__(
         self,
-        graph: Graph[ConfigurationsT, StepsT],
+        graph: Visited[ConfigurationsT, StepsT],
         witness: tuple[int, ...],
         edges: tuple[int, ...],
         choices: GivenChoices,
     ):
-        self.graph, self.schema, self.choices = graph, graph.schema, choices
+        self.graph, self.choices = graph, choices
+        self.schema: Schema[ConfigurationsT, StepsT] = graph.system.schema()
         self.path, self.edges = np.asarray(witness, np.int64), np.asarray(edges, np.int64)
 
     @cached_property

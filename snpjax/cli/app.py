@@ -20,6 +20,8 @@ _COMMANDS = {
     "run": "Run a spiking neural P system and show its computation.",
     "explore": "Find all reachable configurations of a system, or markings of a net.",
     "check": "Prove or refute properties of all computations of a system or a net.",
+    "certify": "Accept or reject the certificate of a proof by induction, without the search that "
+    "found it.",
     "estimate": "Estimate the probability that something happens, when every neuron chooses "
     "uniformly among its applicable rules.",
     "info": "Describe a spiking neural P system without running it.",

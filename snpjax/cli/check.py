@@ -19,6 +19,7 @@ from .options import (
     grouped,
     number,
     stored_in,
+    value,
 )
 
 
@@ -66,19 +67,46 @@ def check(
     kept: MemoryOptions,
     checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove", help="Prove by induction at once, without exploring; needs the extra prove."
+        ),
+    ] = False,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="The time for a proof with --prove.", min=0.001)
+    ] = 10.0,
+    certificate: Annotated[
+        Path | None,
+        value(
+            "--certificate",
+            "FILE",
+            "Write the certificate of a proof by induction to this file, for `snpjax certify`.",
+        ),
+    ] = None,
+    induction: Annotated[
+        bool,
+        typer.Option(
+            "--induction/--no-induction",
+            help="Try a proof by induction where a limit ends the search.",
+        ),
+    ] = True,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Prove or refute properties of all computations of a system or a net.
 
-    A query is made of comparisons of spikes (n1 + 2*n2 <= 4), timer(n), open(n), emits(n),
-    fires(n, rule), halted and step with not, and, or, implies, always, never, eventually, next,
-    until, "weak until", "followed by", "preceded by", "infinitely often" and steady; of a net, of
-    comparisons of tokens (p1 + p2 = 4), halted, final and step. It is to hold
-    on all paths, or after "on some path" on one. The exit status is 0 if all are proved, 1 if one
-    is refuted, 3 if one is not decided.
+    A query is made of comparisons of spikes (n1 + 2*n2 <= 4, n1 mod 2 = 1), timer(n), open(n),
+    pending(n), emits(n), fires(n, rule), halted and step with not, and, or, implies, always,
+    never, eventually, next, until, "weak until", "followed by", "preceded by", "infinitely often"
+    and steady; of a net, of comparisons of tokens (p1 + p2 = 4), halted, final and step. It is to
+    hold on all paths, or after "on some path" on one. The exit status is 0 if all are proved, 1 if
+    one is refuted, 3 if one is not decided.
     """
     caps = search.saturation()
+    if certificate is not None and len(queries) > 1:
+        message = "a file holds the certificate of one query (give one query)"
+        raise typer.BadParameter(message, param_hint="--certificate")
     where: _Where = {
         "memory": kept.limits(),
         "exact": not kept.fingerprints,
@@ -99,7 +127,13 @@ def check(
             system = system.with_input(snp.AnyInput(search.inputs))
         limits = {"max_configurations": max_configurations, "max_depth": max_depth}
         try:
-            verdicts = _verdicts(system, queries, caps, limits, options, found, where, checkpoint)
+            if prove:
+                model = cast("Explorable[Any, Any]", system)
+                verdicts = [snp.prove(model, text, seconds=seconds) for text in queries]
+            else:
+                verdicts = _verdicts(
+                    system, queries, caps, limits, options, found, where, checkpoint, induction
+                )
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     if as_json:
@@ -108,6 +142,12 @@ def check(
         typer.echo(headline(model_of(system), f"{file}"))
         for line in (line for verdict in verdicts for line in verdict.lines()):
             typer.echo(printable(advised(line)))
+    if certificate is not None and verdicts[0].is_decided:
+        if verdicts[0].certificate is None:
+            why = "the verdict has none, for it is not by induction (use --prove)"
+            raise ended(f"error: --certificate: {why}", BAD_INPUT)
+        with refusals(certificate):
+            verdicts[0].certificate.write(certificate)
     if any(verdict.is_refuted for verdict in verdicts):
         raise typer.Exit(FAILED)
     if not all(verdict.is_proved for verdict in verdicts):
@@ -123,6 +163,7 @@ def _verdicts(
     progress: "Callable[[int, int], None] | None",
     where: "_Where",
     folder: Path | None,
+    induction: bool,
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
     from ..check import check, needs_of, parse_query
@@ -152,19 +193,23 @@ def _verdicts(
                 checkpoint=checkpoint_in(folders.get(key)),
                 **where,
             )
-        verdicts.append(check(graphs[key], text))
+        verdicts.append(check(graphs[key], text, induction=induction))
     return verdicts
 
 
 def _json(verdict: "Verdict") -> dict[str, Any]:
-    trace = verdict.trace.as_json()
+    trace: dict[str, Any] = {"witness": None}
+    if verdict.graph is not None or verdict.computation is not None:
+        trace = verdict.trace.as_json()
+    certificate = verdict.certificate
     return {
         "query": verdict.query,
         "status": verdict.status.value,
         "configurations": verdict.num_configurations,
         "depth": verdict.depth,
         "reason": advised(verdict.reason) or None,
-        "missed": verdict.graph.missed,
+        "missed": 0.0 if verdict.graph is None else verdict.graph.missed,
+        "certificate": None if certificate is None else certificate.to_dict(),
         "vacuous": list(verdict.vacuous),
         **(trace if verdict.witness is not None else dict.fromkeys(trace)),
         "loop": verdict.loop,

@@ -54,7 +54,7 @@ def conditions(draw, system):
     neuron = draw(st.sampled_from(system.neurons))
     name, number = f'"{neuron.name}"', draw(st.integers(0, 3))
     relation = draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">="]))
-    functions = [f"{function}({name})" for function in ("emits", "timer", "in_flight")]
+    functions = [f"{function}({name})" for function in ("emits", "timer", "pending", "in_flight")]
     kinds = [name, *functions, "total", "halted", "open", "mixed"]
     kind = draw(st.sampled_from([*kinds, "fires"] if neuron.rules else kinds))
     match kind:
@@ -69,6 +69,10 @@ def conditions(draw, system):
             return f"({some} {relation} {number})"
         case "mixed":
             return f"(2 * {name} - emits({name}) {relation} {number})"
+    if draw(st.integers(0, 4)) == 0:
+        modulus = draw(st.integers(1, 4))
+        relation = "=" if relation == "=" else "!="
+        return f"({kind} mod {modulus} {relation} {number % modulus})"
     return f"({kind} {relation} {number})"
 
 
@@ -92,6 +96,8 @@ def value_of(variable, system, configuration, emissions, choice):
             return configuration.spikes[neuron]
         case Observed.TIMER:
             return configuration.timers[neuron]
+        case Observed.PENDING:
+            return configuration.pending[neuron]
         case Observed.IN_FLIGHT:
             timing = configuration.timing
             flights = () if timing is None else timing.in_flight
@@ -103,6 +109,8 @@ def value_of(variable, system, configuration, emissions, choice):
 
 def compared(comparison, value):
     difference = sum(x * value(variable) for variable, x in comparison.terms) - comparison.constant
+    if comparison.modulus is not None:
+        difference %= comparison.modulus
     return {"=": difference == 0, "<=": difference <= 0}.get(comparison.relation, difference >= 0)
 
 
@@ -176,6 +184,8 @@ def assert_witness(verdict):
                     return int(run.configurations[at, neuron])
                 case Observed.TIMER:
                     return int(run.timer_history[at, neuron])
+                case Observed.PENDING:
+                    return int(run.pending_history[at, neuron])
                 case Observed.IN_FLIGHT:
                     return int(run.in_flight(at)[:, neuron].sum())
                 case Observed.EMITS:
@@ -523,7 +533,7 @@ def test_a_graph_without_edges_is_enough_for_safety():
 
 
 def test_limits_are_told():
-    bounded = snp.check(COUNTDOWN, "always o <= 2", max_depth=1)
+    bounded = snp.check(COUNTDOWN, "always o <= 2", max_depth=1, induction=False)
     assert bounded.status is snp.Status.BOUNDED and bounded.depth == 1
     assert "within 1 step" in bounded.summary
     with pytest.raises(ValueError, match="is bounded"):
@@ -560,6 +570,31 @@ def test_saturation_by_itself_is_exact():
     assert snp.check(system, "always n >= p - 1", max_configurations=100).status is (
         snp.Status.BOUNDED
     )
+
+
+def test_neurons_in_congruences_are_not_saturated():
+    """A sink that is cut at some number would have one remainder for ever."""
+    clock = snp.SpikingSystem([snp.Neuron("s", 3, ["a+/a -> a"]), snp.Neuron("t")], [("s", "t")])
+    assert snp.check(clock, "always (s + t) mod 3 = 0")
+    assert snp.check(clock, "eventually (halted and t mod 2 = 1)")
+    assert not snp.check(clock, "never t mod 3 = 2")
+    capped = snp.explore(clock, saturate={"t": 1})
+    assert snp.check(capped, "never t mod 3 = 2").status is snp.Status.UNKNOWN
+    assert snp.check(capped, "always (t mod 2 = 0 or t > 0)")
+
+
+def test_remainders_of_steps_need_a_depth():
+    loop = snp.SpikingSystem([snp.Neuron("s", 2, ["a+/a -> a"])], [])
+    with pytest.raises(snp.QueryError, match="`step` is not compared with a constant"):
+        snp.check(loop, "always (step + s) mod 2 = 0")
+    assert not snp.check(loop, "always (step mod 2 = 0 implies s != 1)", max_depth=1).is_refuted
+
+
+def test_pending_spikes():
+    system = snp.SpikingSystem([snp.Neuron("s", 1, ["a -> a; 2"]), snp.Neuron("t")], [("s", "t")])
+    assert snp.check(system, "always s + pending(s) + t = 1")
+    assert snp.check(system, "always (pending(s) = 0 implies open(s))")
+    assert snp.check(system, "always (open(s) implies pending(s) = 0)")
 
 
 def test_names_are_checked(countdown):
@@ -632,9 +667,10 @@ def model(tmp_path):
     [
         (["always o <= 2"], 0, "always o <= 2: proved (all of "),
         (["eventually halted", "always o <= 1"], 1, "always o <= 1: refuted (shown by 2 steps)"),
-        (["always o <= 2", "--max-depth", 1], 3, "bounded (not decided within 1 step"),
+        (["always o <= 2", "--max-depth", 1, "--no-induction"], 3, "bounded (not decided within 1"),
+        (["always o <= 2", "--max-depth", 1], 0, "always o <= 2: proved (by induction: o <= 2"),
         (["always o <= 1", "--saturate", "o=1"], 3, "always o <= 1: unknown"),
-        (["always o <= 2", "--max-configurations", 2], 3, "bounded"),
+        (["always o <= 2", "--max-configurations", 2, "--no-induction"], 3, "bounded"),
         (["always o = = 2"], 2, "  always o = = 2\n             ^"),
         (["eventually x > 2"], 2, "error: query:1:12: there is no neuron 'x'"),
         (["always o <= 2", "--saturate", "o"], 2, "is no NAME=N"),

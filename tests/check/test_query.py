@@ -72,6 +72,7 @@ def test_comparisons_are_linear(text, terms, relation, constant):
     [
         ("open(p)", Variable(Observed.TIMER, "p"), "=", 0),
         ("timer(p) > 1", Variable(Observed.TIMER, "p"), ">=", 2),
+        ("pending(p) > 1", Variable(Observed.PENDING, "p"), ">=", 2),
         ("in_flight(p) > 1", Variable(Observed.IN_FLIGHT, "p"), ">=", 2),
         ("fires(p, 2)", Variable(Observed.FIRES, "p", 2), ">=", 1),
         ("emits(p)", Variable(Observed.EMITS, "p"), ">=", 1),
@@ -86,6 +87,23 @@ def test_comparisons_are_linear(text, terms, relation, constant):
 )
 def test_what_is_looked_at(text, variable, relation, constant):
     assert parse_query(text).formula == Comparison(((variable, 1),), relation, constant)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "constant", "modulus"),
+    [
+        ("p mod 2 = 1", {"p": 1}, 1, 2),
+        ("2 * p mod 3 = 2", {"p": 2}, 2, 3),
+        ("(p - timer(q) + 1) mod 4 = 0", {"p": 1, "q": -1}, 3, 4),
+        ("(p - p) mod 1 = 0", {}, 0, 1),
+    ],
+)
+def test_congruences(text, terms, constant, modulus):
+    found = parse_query(text).formula
+    assert isinstance(found, Comparison)
+    assert {v.neuron: x for v, x in found.terms} == terms
+    assert (found.relation, found.constant, found.modulus) == ("=", constant, modulus)
+    assert parse_query(text.replace("=", "!=")).formula == Not(found)
 
 
 def test_quantifiers():
@@ -121,6 +139,14 @@ def test_quantifiers():
         ("on some paths p = 1", "1:9", "expected 'path'"),
         ("p = 1 until q = 1 until r = 1", "1:19", "put one of the two in parentheses"),
         ("fires(p)", "1:8", "expected ','"),
+        ("p mod 0 = 0", "1:7", "nothing is divided by 0"),
+        ("p mod 3 = 3", "1:11", "a remainder modulo 3 is at most 2, not 3"),
+        ("p + q mod 2 = 1", "1:1", "put it in parentheses: (p + q) mod 2"),
+        ("p mod q = 1", "1:7", "expected a number, not 'q'"),
+        ("p mod 2", "1:8", "expected '=' or '!=', but the query ends"),
+        ("p mod 2 > 0", "1:9", "expected '=' or '!='"),
+        ("p % 2 = 0", "1:3", "a remainder is written with mod"),
+        ("mod > 3", "1:1", 'a neuron of this name is quoted: "mod"'),
         ("p.q = 1", "1:2", "not '.'"),
         ("p = 1\x00", "1:6", "the character '\\x00'"),
         ("not " * (MAX_DEPTH + 5) + "halted", None, "deep"),

@@ -357,6 +357,7 @@ def test_queries_about_places():
     for query, part in (
         ("always z = 0", "there is no 'z'"),
         ("always fires(x, 0)", "only neurons have `fires`"),
+        ("always pending(x) = 0", "only neurons have `pending`"),
     ):
         with pytest.raises(snp.QueryError, match=part):
             snp.check(graph, query)

@@ -17,6 +17,7 @@ class Observed(enum.Enum):
 
     SPIKES = "spikes"
     TIMER = "timer"
+    PENDING = "pending"
     IN_FLIGHT = "in_flight"
     STEP = "step"
     HALTED = "halted"
@@ -49,11 +50,18 @@ class AbstractPlaced:
 
 @dataclass(frozen=True)
 class Comparison(AbstractPlaced):
-    """The sum of variables times coefficients, compared with a constant."""
+    """The sum of variables times coefficients, compared with a constant; with a modulus, "=" says
+    that this is the remainder of the sum."""
 
     terms: tuple[tuple[Variable, int], ...]
     relation: Relation
     constant: int
+    modulus: int | None = None
+
+    @property
+    def decides_a_number(self) -> bool:
+        """Whether one variable alone decides it, and from some number on always in the same way."""
+        return len(self.terms) == 1 and self.modulus is None
 
     @property
     def is_of_step(self) -> bool:

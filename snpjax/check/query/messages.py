@@ -20,13 +20,14 @@ _HINTS = {
     "->": "write implies",
     "=>": "write implies, or >= for at least",
     "/": "only integers, sums and multiples can be compared",
+    "%": "a remainder is written with mod: n1 mod 2 = 1",
     ".": "numbers of spikes are integers",
     "{": 'quote the names of neurons that are no plain words: "in{7}"',
     "[": 'quote the names of neurons that are no plain words: "in[7]"',
     '"': "the quote is not closed",
     "'": "the quote is not closed",
 }
-_CALLS = frozenset({"TIMER", "IN_FLIGHT", "EMITS", "OPEN", "FIRES"})
+_CALLS = frozenset({"TIMER", "PENDING", "IN_FLIGHT", "EMITS", "OPEN", "FIRES"})
 _OPERAND = frozenset({"NUMBER", "NAME", "LPAR", "MINUS"})
 _COMPARE = frozenset({"EQUAL", "LESS", "MORE"})
 _JOIN = frozenset({"AND", "OR", "IMPLIES"})
@@ -35,7 +36,8 @@ _IN_ORDER = frozenset({"UNTIL", "WEAK", "FOLLOWED", "PRECEDED"})
 KEYWORDS = (
     *("on", "all", "some", "paths", "path", "implies", "until", "weak", "followed", "preceded"),
     *("by", "or", "and", "not", "always", "never", "eventually", "next", "steady", "infinitely"),
-    *("often", "timer", "emits", "open", "fires", "in_flight", "halted", "final", "step"),
+    *("often", "mod", "timer", "pending", "emits", "open", "fires", "in_flight"),
+    *("halted", "final", "step"),
 )
 _LONGEST = 30  # letters of a word that is compared with these
 _WORDS = {
@@ -108,6 +110,8 @@ def _in_words(expected: frozenset[str]) -> str:
         return "a formula" if "ALWAYS" in left else "a number, a neuron or a formula"
     if _COMPARE <= left:
         words.append("a relation (= != < <= > >=)")
+    elif "EQUAL" in left:
+        words.append("'=' or '!='")
     if _JOIN <= left:
         words.append("`and`, `or`, `implies`")
     elif "IMPLIES" in left:

@@ -82,7 +82,7 @@ def saturation_for(query: Query, schema: Schema[Any, Any]) -> dict[str, int]:
 
     Nothing depends on their spikes but the comparisons of the query. A neuron in none of these is
     cut at 1, one that is the only variable of each of its comparisons above the largest number that
-    decides one of them, and any other not at all.
+    decides one of them, and any other, as one in a congruence, not at all.
     """
     if schema.inert is None:
         return {}
@@ -92,7 +92,7 @@ def saturation_for(query: Query, schema: Schema[Any, Any]) -> dict[str, int]:
             if variable.observed is Observed.SPIKES:
                 name = variable.neuron
                 known, needed = caps.get(name, 1), None
-                if len(comparison.terms) == 1 and known is not None:
+                if comparison.decides_a_number and known is not None:
                     needed = max(known, decided_from(comparison))
                 caps[name] = needed
     found = {name: caps.get(name, 1) for name in schema.inert(list(caps))}
@@ -108,10 +108,10 @@ def clock_for(query: Query, max_depth: int | None) -> int:
     for comparison in comparisons(query.formula):
         for variable, _ in comparison.terms:
             if variable.observed is Observed.STEP:
-                if len(comparison.terms) == 1:
+                if comparison.decides_a_number:
                     clock = max(clock, decided_from(comparison))
                 elif max_depth is None:
-                    problem = "`step` is compared with what is no constant (give `max_depth`)"
+                    problem = "`step` is not compared with a constant (give `max_depth`)"
                     raise QueryError(query.text, variable.at, problem)
                 else:
                     clock = max(clock, max_depth + 1)
@@ -123,7 +123,7 @@ def check_clock(query: Query, clock: int) -> None:
     for comparison in comparisons(query.formula):
         for variable, _ in comparison.terms:
             if variable.observed is Observed.STEP:
-                needed = decided_from(comparison) if len(comparison.terms) == 1 else 1
+                needed = decided_from(comparison) if comparison.decides_a_number else 1
                 if clock < needed:
                     problem = (
                         f"the graph does not tell these steps apart (explore with `clock={needed}` "

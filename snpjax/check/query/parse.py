@@ -169,6 +169,8 @@ class _Builder:
                 return self.number(node.children[1]).times(-1, **place)
             case "comparison":
                 return self._comparison(node, **place)
+            case "congruence":
+                return self._congruence(node, **place)
             case "conjunction":
                 return And(self._conditions(node), **place)
             case "disjunction":
@@ -197,7 +199,7 @@ class _Builder:
         assert isinstance(named, Tree)
         name, at = self._name(named), _start(named)
         match _type(kind):
-            case "EMITS" | "TIMER" | "IN_FLIGHT" as observed:
+            case "EMITS" | "TIMER" | "PENDING" | "IN_FLIGHT" as observed:
                 variable = Variable(Observed(observed.lower()), name, at=at)
                 return _Sum({variable: 1}, **place)
             case "OPEN":
@@ -233,14 +235,37 @@ class _Builder:
     def _comparison(self, node: Tree, **place: int) -> Formula:
         left, relation, right = node.children
         difference = self.number(left).plus(self.number(right), -1, place["end"])
-        terms = tuple((v, x) for v, x in difference.coefficients.items() if x)
-        constant = -difference.constant
+        stands_for, more = _RELATIONS[_type(relation)]
+        constant = more - difference.constant
+        terms = self._terms(difference, constant, **place)
+        compared = Comparison(terms, stands_for, constant, **place)
+        return Not(compared, **place) if _type(relation) == "UNEQUAL" else compared
+
+    def _congruence(self, node: Tree, **place: int) -> Formula:
+        left, _, divisor, relation, right = node.children
+        assert isinstance(divisor, Token) and isinstance(right, Token)
+        if isinstance(left, Tree) and left.data == "sum":
+            source = self.text[_start(left) : _end(left)]
+            problem = f"`mod` follows a sum (put it in parentheses: ({source}) mod {divisor})"
+            raise QueryError(self.text, _start(left), problem)
+        total, modulus, remainder = self.number(left), self._value(divisor), self._value(right)
+        if not modulus:
+            problem = "nothing is divided by 0 (write a positive number after `mod`)"
+            raise QueryError(self.text, _start(divisor), problem)
+        if remainder >= modulus:
+            problem = f"a remainder modulo {modulus} is at most {modulus - 1}, not {remainder}"
+            raise QueryError(self.text, _start(right), problem)
+        constant = remainder - total.constant
+        terms = self._terms(total, constant, **place)
+        compared = Comparison(terms, "=", constant % modulus, modulus, **place)
+        return Not(compared, **place) if _type(relation) == "UNEQUAL" else compared
+
+    def _terms(self, total: _Sum, constant: int, **place: int) -> tuple[tuple[Variable, int], ...]:
+        terms = tuple((v, x) for v, x in total.coefficients.items() if x)
         if sum(abs(x) for _, x in terms) + abs(constant) // 2**31 > _MAX_COEFFICIENTS:
             problem = "the numbers of this comparison are too large (at most 2^30 in all)"
             raise QueryError(self.text, place["start"], problem)
-        stands_for, more = _RELATIONS[_type(relation)]
-        compared = Comparison(terms, stands_for, constant + more, **place)
-        return Not(compared, **place) if _type(relation) == "UNEQUAL" else compared
+        return terms
 
     def _conditions(self, node: Tree) -> tuple[Formula, ...]:
         return tuple(self.condition(part) for part in node.children[::2])

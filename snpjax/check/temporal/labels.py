@@ -57,6 +57,9 @@ class Values:
     def compared(self, comparison: Comparison) -> Truth:
         """Where the comparison surely holds, and where it may."""
         values, constant = self.values, comparison.constant
+        if comparison.modulus is not None:
+            is_equal, is_cut = values % comparison.modulus == constant, self.or_more | self.or_less
+            return is_equal & ~is_cut, is_equal | is_cut
         at_most = (values <= constant) & ~self.or_more, (values <= constant) | self.or_less
         at_least = (values >= constant) & ~self.or_less, (values >= constant) | self.or_more
         match comparison.relation:

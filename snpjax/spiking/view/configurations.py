@@ -67,6 +67,12 @@ class Configurations:
             return np.max(self.timers * _bear(self, name), axis=1, initial=0)
         return self.timers[:, position_of(self.system, name)]
 
+    def pending_of(self, name: str) -> Int[np.ndarray, "configurations *neurons"]:
+        """The spikes that leave a closed neuron when it opens; 0 when it is open."""
+        if self.labels is not None:
+            return np.sum(self.pending * _bear(self, name), axis=1)
+        return self.pending[:, position_of(self.system, name)]
+
     def in_flight(self, name: str) -> Int[np.ndarray, "configurations delays"]:
         """What arrives at a neuron in 1, 2, ... steps, where synapses or dendrites have delays."""
         found = in_flight(self.system, self.state, len(self))

@@ -65,6 +65,7 @@ def schema_of(system: AnySystem) -> Schema[Configurations, Transitions]:
         changing=_changing if changes else None,
         quantities={
             "timer": Configurations.timer,
+            "pending": Configurations.pending_of,
             "in_flight": Configurations.num_in_flight,
         },
         step_quantities={
