@@ -11,7 +11,7 @@ from .._text.lines import Table, distinct_names
 from ..choice import NO_RULE, GivenChoices
 from ..explore.successors import NO_EDGE
 from ..explore.text import count_table, label_table
-from ..machine import ConfigurationsT, Link, LoweringOptions, Model, Schema, StepsT
+from ..machine import ConfigurationsT, Explorable, Link, LoweringOptions, Model, StepsT
 from ..run import run
 from ..trajectory import Save
 
@@ -20,7 +20,7 @@ class Visited(Protocol[ConfigurationsT, StepsT]):
     """What has configurations and steps by numbers: a graph, or one computation."""
 
     @property
-    def system(self) -> Any: ...
+    def system(self) -> Explorable[ConfigurationsT, StepsT]: ...
 
     @property
     def lowering(self) -> LoweringOptions: ...
@@ -45,7 +45,7 @@ class Witness(Generic[ConfigurationsT, StepsT]):
         choices: GivenChoices,
     ):
         self.graph, self.choices = graph, choices
-        self.schema: Schema[ConfigurationsT, StepsT] = graph.system.schema()
+        self.schema = graph.system.schema()
         self.path, self.edges = np.asarray(witness, np.int64), np.asarray(edges, np.int64)
 
     @cached_property
