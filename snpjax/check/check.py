@@ -23,15 +23,17 @@ from ..machine import (
 )
 from ..scale.checkpoint import Checkpoint
 from .induction.prove import decided
-from .query.formula import Query, comparisons
+from .query.errors import QueryError
+from .query.formula import Query, all_parts
 from .query.names import Needs, check_clock, check_names, needs_of
 from .query.parse import parse_query
-from .temporal.ctl_fragment import FALSE, Form, Now, Release, universal
+from .temporal.automaton import TooLarge
 from .temporal.kripke import Structure
 from .temporal.kripke_of_graph import labels_of, view_of, without_steps
 from .temporal.labels import Labelling
-from .temporal.paths import Checker, Path
-from .temporal.vacuity import along, vacuous
+from .temporal.paths import Checker
+from .temporal.product import Path
+from .temporal.vacuity import along, needless, vacuous
 from .tracing import on_host
 from .verdict import Status, Verdict
 
@@ -48,6 +50,7 @@ def check(
     property: str | Callable[[ConfigurationsT], Bool[np.ndarray, " configurations"]],
     /,
     *,
+    fair: Sequence[str] = (),
     max_configurations: int | None = None,
     max_depth: int | None = None,
     inputs: Inputs | None = None,
@@ -68,6 +71,8 @@ def check(
     - `subject`: a system, a net, another model that `explore` takes, or a graph of `explore`.
     - `property`: a query, see `docs/checking.md`, or a function of `Configurations` that says of
       each whether it is as it always should be: `lambda c: c["n3"] <= 4`.
+    - `fair`: conditions that hold infinitely often on all paths that the query is about; or
+      formulas of these paths, such as `infinitely often p implies infinitely often q`.
     - `max_configurations` (1,000,000 by default), `max_depth`, `inputs`, `saturate`, `layout`,
       `capacity`, `mesh`, `memory`, `exact`, `checkpoint`, `progress`: how a system is explored, see
       `explore`. For a query, neurons without rules are saturated, and steps told apart, as far as
@@ -79,13 +84,14 @@ def check(
     themselves, so that all computations are infinite.
 
     **Raises:** `QueryError` (a `ValueError`) for a query that does not parse, names no neuron, or
-    is not checked, with the place; `ValueError` for a function that gives no booleans;
+    has too many operators, with the place; `ValueError` for a function that gives no booleans;
     `CheckpointError` for checkpoints of another call.
     """
-    query = parse_query(property) if isinstance(property, str) else None
+    query = parse_query(property, fair=fair) if isinstance(property, str) else None
     if query is None and not callable(property):
         raise TypeError(f"{property!r} is no property. Give a query, or a function.")
-    form = None if query is None else universal(query)
+    if query is None and fair:
+        raise ValueError("A function is checked in each configuration. Give a query for `fair`.")
     if isinstance(subject, Graph):
         graph = subject
         limits = (max_configurations, max_depth, inputs, saturate, layout, capacity)
@@ -115,41 +121,57 @@ def check(
             checkpoint=checkpoint,
             progress=progress,
         )
-    if query is None or form is None:
+    if query is None:
         assert not isinstance(property, str)
         holds, is_cut = condition_of(graph, property)
         name = getattr(property, "__name__", repr(property))
         return _Claim(graph, f"always {name}", True).always(holds & ~is_cut, holds | is_cut)
     check_names(query, graph.schema)
     check_clock(query, graph.clock)
-    verdict = _check_query(graph, query, form)
-    return decided(verdict, query, graph.system) if induction else verdict
+    try:
+        verdict = _check_query(graph, query)
+    except TooLarge as error:
+        raise QueryError(query.text, 0, str(error)) from None
+    except MemoryError:
+        reason = "the product of the graph with the query does not fit into memory"
+        return Verdict(Status.UNKNOWN, query.text, graph, depth=graph.whole_depth, reason=reason)
+    # A proof by induction is about all paths, fair or not, and so is its counterexample.
+    return decided(verdict, query, graph.system) if induction and not query.fair else verdict
 
 
-def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:
-    some, claim = list(comparisons(query.formula)), _Claim(graph, query.text, query.on_all_paths)
-    match form:
-        case Release(condition, Now(always)) if condition == FALSE:
-            if not any(comparison.is_of_step for comparison in some):
-                labels = labels_of(graph, some)
-                surely, may = (labels.where(always, may=may) for may in (False, True))
-                found = claim.always(surely, may)
-                path = None if found.witness is None else Path(list(found.witness))
-                return _remarked(found, query, without_steps(graph), labels, path)
+def _check_query(graph: Graph, query: Query) -> Verdict:
+    some, claim = query.comparisons, _Claim(graph, query.text, query.on_all_paths)
+    always = query.invariant
+    if always is not None and not any(comparison.is_of_step for comparison in some):
+        labels = labels_of(graph, some)
+        surely, may = (labels.where(always, may=may) for may in (False, True))
+        found = claim.always(surely, may)
+        path = None if found.witness is None else Path(list(found.witness))
+        return _remarked(found, query, without_steps(graph), labels, path)
     view = view_of(graph, some)
-    checker = Checker(view.structure, view.labels)
-    initial = view.structure.initial
-    if not checker.holds(form, may=True)[initial]:
-        path = checker.counterexample(form, initial)
+    checker, initial = (
+        Checker(view.structure, view.labels, query.fair_paths),
+        view.structure.initial,
+    )
+    path = checker.path(query.quantified, initial)
+    if path is not None:
         edges = view.edges(path.states)
         choices = graph.choices_along(edges, edges != NO_EDGE)
         states = view.configuration[path.states].tolist()
         found = claim.shown(states, edges, choices, path.loop)
-        return _remarked(found, query, view.structure, view.labels, path)
-    is_exact = view.labels.are_exact and not view.structure.is_open.any()
-    is_sure = is_exact or bool(checker.holds(form, may=False)[initial])
-    found = claim.without_witness(is_sure, is_exact=view.labels.are_exact)
-    return _remarked(found, query, view.structure, view.labels, None)
+        own = {part: query.source(part) for part in all_parts(query.formula)}
+        unseen = (f"`{own[x]}` is {'true' if holds else 'false'}" for x, holds in path.unseen)
+        found = replace(found, unseen=tuple(unseen))
+    else:
+        is_exact = view.labels.are_exact
+        is_sure = is_exact and not view.structure.is_open.any()
+        is_sure = is_sure or not checker.may_have_path(query.quantified, initial)
+        found = claim.without_witness(is_sure, is_exact=is_exact)
+    remarked = _remarked(found, query, view.structure, view.labels, path)
+    if remarked.is_proved and not remarked.vacuous:
+        remarks = dict.fromkeys(needless(query, checker, initial))
+        remarked = replace(remarked, vacuous=tuple(remarks))
+    return remarked
 
 
 class _Claim(NamedTuple):
@@ -213,11 +235,12 @@ def _remarked(
         return verdict
     if not query.on_all_paths and path is None:
         return verdict
-    never = "is never true"
+    never, is_path = "is never true", path is not None
     if path is not None:
         structure, labels = along(path, labels)
         never = "is never true on the path shown"
     elif verdict.graph is not None and not verdict.graph.is_complete:
         never = "is true in no configuration that was found"
-    remarks = dict.fromkeys(vacuous(query, structure, labels, never))
+    found = vacuous(query, structure, labels, never, query.fair_paths, is_path=is_path)
+    remarks = dict.fromkeys(found)
     return replace(verdict, vacuous=tuple(remarks))

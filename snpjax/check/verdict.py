@@ -49,6 +49,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     - `edges`: the edges of the graph between them; the last ones may be -1, for no step after a
       halt.
     - `choices`: the rules of the witness, for `snpjax.run(choice=...)`; `replay()` runs it.
+    - `unseen`: what is so in the last configuration of the witness, but is not shown by it.
     - `depth`: all computations of up to this many steps were examined.
     - `reason`: why it is not known.
     - `vacuous`: remarks on parts that are true because their triggers never occur.
@@ -64,6 +65,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     loop: int | None = None
     edges: tuple[int, ...] = ()
     choices: GivenChoices | None = None
+    unseen: tuple[str, ...] = ()
     depth: int = 0
     reason: str = ""
     vacuous: tuple[str, ...] = field(default=())
@@ -168,6 +170,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
         for remark in self.vacuous:
             yield f"  vacuous: {remark}"
         yield from _witness_lines(self)
+        yield from (f"  there {text}" for text in self.unseen)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -62,6 +62,14 @@ def check(
     max_depth: Annotated[
         int | None, number("--max-depth", "Explore at most N steps.", most=2**29)
     ] = None,
+    fair: Annotated[
+        list[str] | None,
+        value(
+            "--fair",
+            "CONDITION",
+            "Consider only paths on which this holds infinitely often; may be repeated.",
+        ),
+    ] = None,
     search: AllPathsOptions,
     nets: NetOptions,
     kept: MemoryOptions,
@@ -99,14 +107,19 @@ def check(
     A query is made of comparisons of spikes (n1 + 2*n2 <= 4, n1 mod 2 = 1), timer(n), open(n),
     pending(n), emits(n), fires(n, rule), halted and step with not, and, or, implies, always,
     never, eventually, next, until, "weak until", "followed by", "preceded by", "infinitely often"
-    and steady; of a net, of comparisons of tokens (p1 + p2 = 4), halted, final and step. It is to
-    hold on all paths, or after "on some path" on one. The exit status is 0 if all are proved, 1 if
-    one is refuted, 3 if one is not decided.
+    and steady, "always for 5 steps", "eventually within 5 steps"; of a net, of comparisons of
+    tokens (p1 + p2 = 4), halted, final and step. It is to hold on all paths, or after "on some
+    path" on one; both may stand inside. The symbols of nuXmv and PRISM are read as well: AG EF p,
+    A [ F<=5 p ]. The exit status is 0 if all are proved, 1 if one is refuted, 3 if one is not
+    decided.
     """
     caps = search.saturation()
     if certificate is not None and len(queries) > 1:
         message = "a file holds the certificate of one query (give one query)"
         raise typer.BadParameter(message, param_hint="--certificate")
+    if prove and fair:
+        message = "a proof by induction is about all paths (leave out --prove)"
+        raise typer.BadParameter(message, param_hint="--fair")
     where: _Where = {
         "memory": kept.limits(),
         "exact": not kept.fingerprints,
@@ -131,9 +144,8 @@ def check(
                 model = cast("Explorable[Any, Any]", system)
                 verdicts = [snp.prove(model, text, seconds=seconds) for text in queries]
             else:
-                verdicts = _verdicts(
-                    system, queries, caps, limits, options, found, where, checkpoint, induction
-                )
+                given = (caps, limits, options, found, where, checkpoint, induction)
+                verdicts = _verdicts(system, queries, fair or [], *given)
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     if as_json:
@@ -157,6 +169,7 @@ def check(
 def _verdicts(
     system: "ReadableModel",
     queries: list[str],
+    fair: list[str],
     caps: dict[str, int],
     limits: dict[str, int | None],
     options: "LoweringOptions",
@@ -170,7 +183,7 @@ def _verdicts(
     from ..explore import explore
 
     plans = [
-        needs_of(parse_query(text), system, saturate=caps, max_depth=limits["max_depth"])
+        needs_of(parse_query(text, fair=fair), system, saturate=caps, max_depth=limits["max_depth"])
         for text in queries
     ]
     keys = [(plan.clock, *sorted(plan.saturate.items())) for plan in plans]
@@ -193,7 +206,7 @@ def _verdicts(
                 checkpoint=checkpoint_in(folders.get(key)),
                 **where,
             )
-        verdicts.append(check(graphs[key], text, induction=induction))
+        verdicts.append(check(graphs[key], text, fair=fair, induction=induction))
     return verdicts
 
 
@@ -213,4 +226,5 @@ def _json(verdict: "Verdict") -> dict[str, Any]:
         "vacuous": list(verdict.vacuous),
         **(trace if verdict.witness is not None else dict.fromkeys(trace)),
         "loop": verdict.loop,
+        "unseen": list(verdict.unseen),
     }

@@ -4,6 +4,7 @@ graph what a complete one contradicts."""
 import json
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,18 +13,15 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import snpjax as snp
 from snpjax import Astrocyte, Astrocytes, Channels, Exhaustive, SynapseRules
 from snpjax.check import reach_probability
-from snpjax.check.query.formula import Observed, comparisons
+from snpjax.check.query.formula import Observed, Quantified, all_parts, comparisons
 from snpjax.check.query.names import needs_of
 from snpjax.check.query.parse import parse_query
-from snpjax.check.temporal.ctl_fragment import universal
-from snpjax.check.temporal.kripke import Structure
-from snpjax.check.temporal.labels import Labelling
-from snpjax.check.temporal.paths import Checker
 from snpjax.testing import reference, reference_graph, systems, variant_systems
 from tests.cli.test_cli import invoke
 from tests.explore.test_explore import CHUNKS, MAX_CONFIGURATIONS
 from tests.spiking.test_timed_variants import padded
-from tests.support.helpers import REPOSITORY, case_system, load_cases, many, with_ballast
+from tests.support.branching import holds_in
+from tests.support.helpers import case_system, load_cases, many, with_ballast
 from tests.support.lassos import Lasso, is_true
 
 
@@ -41,6 +39,16 @@ PATTERNS = [
     "always ({0} implies next {1})",
     "eventually ({0} and always {1})",
     "{0} implies (eventually {1} and never {0})",
+    "eventually (({0} until next {1}) or always next {0})",
+    "(infinitely often {0}) implies infinitely often {1}",
+    "eventually within 3 steps {0} and always for 2 steps {1}",
+    "{0} followed by within 2 steps {1}",
+]
+#: With path quantifiers inside, of which no path alone tells the truth.
+NESTED = [
+    "always on some path eventually {0}",
+    "eventually ({0} and on all paths next {1})",
+    "({0} until on some path always {1}) or on all paths steady {0}",
 ]
 
 
@@ -78,7 +86,7 @@ def conditions(draw, system):
 
 @st.composite
 def queries(draw, system, conditions=conditions):
-    pattern = draw(st.sampled_from(PATTERNS))
+    pattern = draw(st.sampled_from([*PATTERNS, *NESTED]))
     text = pattern.format(draw(conditions(system)), draw(conditions(system)))
     if "implies" in pattern or draw(st.booleans()):
         return text
@@ -127,23 +135,11 @@ def reference_holds(query, system, graph):
                 states[after] = len(states)
                 listed.append(after)
         following.append([states[after] for after in own])
-    structure = Structure(
-        np.cumsum([0, *map(len, following)]),
-        np.asarray([target for own in following for target in own], np.int32),
-        np.zeros(len(states), bool),
-    )
-    truth = {}
-    for comparison in comparisons(query.formula):
-        column = [
-            compared(
-                comparison,
-                lambda v, s=state: value_of(v, system, graph.configurations[s[0]], s[1], s[2]),
-            )
-            for state in states
-        ]
-        truth[comparison] = (np.asarray(column), np.asarray(column))
-    checker = Checker(structure, Labelling(len(states), truth))
-    return bool(checker.holds(universal(query), may=True)[0]) == query.on_all_paths
+    holds = cache(lambda comparison, state: compared(
+        comparison,
+        lambda v, s=[*states][state]: value_of(v, system, graph.configurations[s[0]], s[1], s[2]),
+    ))  # fmt: skip
+    return holds_in(query.quantified, following, holds)[0]
 
 
 def assert_witness(verdict):
@@ -194,7 +190,8 @@ def assert_witness(verdict):
 
         return compared(comparison, value)
 
-    if verdict.loop is None or not query_is_of_step(query):
+    has_quantifier = any(isinstance(part, Quantified) for part in all_parts(query.formula))
+    if not has_quantifier and (verdict.loop is None or not query_is_of_step(query)):
         assert is_true(query.formula, lasso, holds) != query.on_all_paths
 
 
@@ -367,6 +364,11 @@ def test_published_verdicts(case):
 
 
 # ---- one small system ----
+
+RING = [snp.Neuron("n1", 1, ["a -> a"]), snp.Neuron("n2", 0, ["a -> a", "a -> lambda"])]
+#: A spike goes round, until n2 forgets it.
+FORGETFUL = with_ballast(snp.SpikingSystem(RING, [("n1", "n2"), ("n2", "n1")]))
+
 
 #: c loses a spike a step and may send it to o or not; then nothing is left to do.
 COUNTDOWN = with_ballast(
@@ -637,12 +639,157 @@ def test_any_input():
     assert_witness(verdict)
 
 
-def test_refusal_on_the_page_is_the_message():
-    page = (REPOSITORY / "docs" / "checking.md").read_text()
+# ---- all of CTL* ----
+
+
+@pytest.fixture(scope="module")
+def ring():
+    return explored(FORGETFUL)
+
+
+def test_path_quantifiers_inside(ring):
+    assert snp.check(ring, "always on some path eventually halted")
+    refuted = snp.check(ring, "always on some path eventually n1 = 1")
+    assert refuted.is_refuted and refuted.num_steps == 2
+    assert refuted.unseen == ("`on some path eventually n1 = 1` is false",)
+    assert str(refuted).endswith("\n  there `on some path eventually n1 = 1` is false")
+    assert snp.check(ring, "AG EF n1 = 1").unseen == ("`EF n1 = 1` is false",)
+    assert refuted.replay().halted
+
+
+def test_one_path_shows_what_is_quantified_inside(ring):
+    proved = snp.check(ring, "on some path next on some path always n1 = 0")
+    assert proved.spikes[:, :2].tolist() == [[1, 0], [0, 1], [0, 0], [0, 0]]
+    assert (proved.loop, proved.unseen) == (2, ())
+    refuted = snp.check(ring, "always on all paths (n2 = 1 implies next n1 = 1)")
+    assert refuted.num_steps == 2 and refuted.unseen == ()
+    two = snp.check(
+        ring, "on some path ((on some path next n2 = 1) and on some path always n1 < 2)"
+    )
+    assert two.num_steps == 0 and len(two.unseen) == 2
+
+
+def test_numbers_of_steps(ring):
+    refuted = snp.check(ring, "eventually within 3 steps halted")
+    assert refuted.is_refuted and refuted.num_steps == 3
+    assert snp.check(ring, "on some path eventually within 2 steps halted").num_steps == 2
+    assert not snp.check(ring, "on some path eventually within 1 step halted")
+    assert snp.check(ring, "always for 1 step not halted")
+    assert snp.check(ring, "(n1 = 1 followed by within 1 step n2 = 1) and always n1 + n2 <= 1")
+
+
+def test_fair_paths(ring):
+    text = "infinitely often n1 = 1"
+    assert not snp.check(ring, text)
+    assert snp.check(ring, text, fair=["not halted"])
+    strong = "infinitely often n2 = 1 implies infinitely often fires(n2, 1)"
+    halts = snp.check(ring, "eventually halted", fair=[strong])
+    assert halts.is_proved and halts.vacuous == ()
+    refuted = snp.check(ring, "eventually n1 = 2", fair=["not halted", "n2 = 1"])
+    assert refuted.is_refuted and refuted.loop == 0 and refuted.num_steps == 2
+    none = snp.check(ring, "eventually n1 = 2", fair=["n1 = 7"])
+    assert none.is_proved and none.vacuous == ("no path is fair",)
+    assert not snp.check(ring, "on some path always n1 <= 1", fair=["n1 = 7"])
+    # A configuration from which every fair path has gone is none of a fair path.
+    assert snp.check(ring, "always n1 + n2 = 1", fair=["not halted"])
+
+
+@pytest.mark.parametrize(
+    ("fair", "column", "words"),
+    [
+        ("n3 = 1", 1, "there is no neuron 'n3'"),
+        ("n1 =", 5, "the query ends"),
+        ("on some path n1 = 1", 1, "says nothing of other paths"),
+        ("n1 = 1 & EF n2 = 1", 10, "says nothing of other paths"),
+        ("n1 = 1 and on all paths next n2 = 1", 12, "says nothing of other paths"),
+    ],
+)
+def test_mistakes_in_conditions_of_fair_paths(ring, fair, column, words):
     with pytest.raises(snp.QueryError) as caught:
-        universal(parse_query("eventually (p = 1 and next q = 1)"))
-    problem, *rest = str(caught.value).split("\n")
-    assert "\n".join((problem.split("(")[0], *rest)) in page.replace("(...)", "")
+        snp.check(ring, "always n1 = 1", fair=[fair])
+    assert words in str(caught.value) and caught.value.column == column
+
+
+def test_fair_paths_need_a_query(ring):
+    with pytest.raises(ValueError, match="Give a query for `fair`"):
+        snp.check(ring, lambda c: c["n1"] <= 1, fair=["n1 = 1"])
+
+
+def test_what_a_fair_path_compares_is_not_cut():
+    """A neuron without rules is counted as far as a condition of fair paths needs it."""
+    system = snp.SpikingSystem(
+        [snp.Neuron("p", 1, ["a -> a"]), snp.Neuron("q", 1, ["a -> a"]), snp.Neuron("n")],
+        [("p", "q"), ("q", "p"), ("p", "n")],
+    )
+    verdict = snp.check(system, "eventually p = 0", fair=["n < 3"], max_configurations=100)
+    assert verdict.is_proved and verdict.vacuous == ("no path is fair",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "always on some path eventually n1 = 1",
+        "infinitely often (n1 = 1 or n2 = 1)",
+        "eventually (n1 = 2 until next n1 = 2)",
+        "always for 9 steps n1 + n2 <= 1",
+        "n1 = 1 followed by within 2 steps n1 = 1",
+        "on all paths (steady n1 = 1 or infinitely often n2 = 1)",
+        "on some path infinitely often n1 = 1",
+        "on some path always for 9 steps n1 + n2 = 1",
+    ],
+)
+@pytest.mark.parametrize("fair", [(), ("n1 = 1",)])
+def test_what_depends_on_open_configurations_is_not_decided(text, fair):
+    verdict = snp.check(FORGETFUL, text, fair=fair, max_depth=1)
+    assert verdict.status is snp.Status.BOUNDED and verdict.witness is None
+
+
+def test_what_does_not_depend_on_open_configurations_is_decided():
+    for text, holds in (
+        ("always for 1 step n1 + n2 = 1", True),
+        ("eventually within 1 step n2 = 1", True),
+        ("next on some path (n2 = 1 or next n1 = 1)", True),
+        ("always on some path next n2 = 1", None),
+        ("always (n1 = 1 and on some path next n2 = 1)", False),
+    ):
+        verdict = snp.check(FORGETFUL, text, max_depth=1)
+        assert (bool(verdict) if verdict.is_decided else None) == holds, text
+
+
+def test_too_many_operators_are_refused(ring):
+    text = " and ".join(f"eventually (n1 = {n} and next n2 = {n})" for n in range(20))
+    with pytest.raises(snp.QueryError, match="too many operators"):
+        snp.check(ring, f"on some path ({text})")
+    with pytest.raises(snp.QueryError, match="too many operators"):
+        snp.check(ring, " and ".join(["(n1 = 1 or next n2 = 1)"] * 300))
+
+
+@pytest.mark.parametrize(
+    ("text", "remarks"),
+    [
+        ("n1 = 1 until n1 + n2 = 1", ("`n1 = 1` does not matter: the query holds whatever it is",)),
+        ("n1 = 1 until n2 = 1", ()),
+        (
+            "n1 + n2 <= 1 weak until n1 = 5",
+            ("`n1 = 5` does not matter: the query holds whatever it is",),
+        ),
+        (
+            "next (n2 = 1 or eventually halted)",
+            ("`eventually halted` does not matter: the query holds whatever it is",),
+        ),
+        ("always for 2 steps (n1 = 5 implies next n2 = 1)", ("`n1 = 5` is never true",)),
+        ("n1 = 5 followed by within 2 steps n2 = 1", ("`n1 = 5` is never true",)),
+        ("always not (n1 = 5 and next n2 = 1)", ("`n1 = 5` is never true",)),
+        (
+            "always on some path (n1 = 5 implies next n2 = 1)",
+            ("`n1 = 5` is never true",),
+        ),
+        ("on some path next on some path (n1 = 5 implies next n2 = 1)", ()),
+    ],
+)
+def test_parts_that_do_not_matter_are_remarked(ring, text, remarks):
+    verdict = snp.check(ring, text)
+    assert verdict.is_proved and verdict.vacuous == remarks
 
 
 # ---- the command ----
@@ -673,6 +820,9 @@ def model(tmp_path):
         (["always o <= 2", "--max-configurations", 2, "--no-induction"], 3, "bounded"),
         (["always o = = 2"], 2, "  always o = = 2\n             ^"),
         (["eventually x > 2"], 2, "error: query:1:12: there is no neuron 'x'"),
+        (["eventually c = 1", "--fair", "not halted"], 0, "vacuous: no path is fair"),
+        (["always o <= 2", "--fair", "x = 1"], 2, "error: query:1:1: there is no neuron 'x'"),
+        (["AG EF halted"], 0, "AG EF halted: proved"),
         (["always o <= 2", "--saturate", "o"], 2, "is no NAME=N"),
         (["always o <= 2", "--saturate", "x=2"], 2, "no neuron 'x'"),
         (["always o <= 2", "--saturate", "c=2"], 2, "has rules"),

@@ -15,7 +15,6 @@ from snpjax.check.probability.path_property import reaches, visited
 from snpjax.check.query.formula import Observed, comparisons
 from snpjax.check.query.names import needs_of
 from snpjax.check.query.parse import parse_query
-from snpjax.check.temporal.ctl_fragment import universal
 from snpjax.check.temporal.kripke import Structure
 from snpjax.check.temporal.labels import Labelling
 from snpjax.check.temporal.paths import Checker
@@ -221,7 +220,7 @@ def reference_holds(query, system, graph):
         column = np.asarray([compared(comparison, one.value) for one in seen])
         truth[comparison] = (column, column)
     checker = Checker(structure, Labelling(len(states), truth))
-    return bool(checker.holds(universal(query), may=True)[0]) == query.on_all_paths
+    return bool(checker.holds(query.quantified, may=True)[0])
 
 
 def assert_witness(verdict):

@@ -15,12 +15,14 @@ from snpjax.check.query.formula import (
     Not,
     Observed,
     Or,
+    Quantified,
     Temporal,
     Variable,
+    Within,
 )
 from snpjax.check.query.messages import KEYWORDS
 from snpjax.check.query.parse import MAX_DEPTH, MAX_LENGTH, parse_query
-from snpjax.check.temporal.ctl_fragment import universal
+from snpjax.check.query.printing import to_nuxmv, to_prism
 
 
 P, Q, R = (Comparison(((Variable(Observed.SPIKES, name), 1),), "=", 1) for name in "pqr")
@@ -45,6 +47,94 @@ P, Q, R = (Comparison(((Variable(Observed.SPIKES, name), 1),), "=", 1) for name 
 )
 def test_precedence(text, formula):
     assert parse_query(text).formula == formula
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("always for 5 steps p = 1", Within(5, Temporal("always", P))),
+        ("never for 1 step p = 1 and q = 1", And((Within(1, Temporal("never", P)), Q))),
+        ("never within 5 steps p = 1", Within(5, Temporal("never", P))),
+        ("p = 1 until within 5 steps q = 1", Within(5, InOrder(P, "until", Q))),
+        ("p = 1 followed by within 5 steps q = 1", Within(5, InOrder(P, "followed by", Q))),
+        (
+            "next on some path p = 1 and q = 1 until r = 1",
+            Temporal("next", Quantified(False, InOrder(And((P, Q)), "until", R))),
+        ),
+        (
+            "(on all paths p = 1) implies on some path next q = 1",
+            Implies(Quantified(True, P), Quantified(False, Temporal("next", Q))),
+        ),
+    ],
+)
+def test_steps_and_path_quantifiers(text, formula):
+    assert parse_query(text).formula == formula
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("G p = 1 & F q = 1", "always p = 1 and eventually q = 1"),
+        ("p = 1 -> q = 1 -> r = 1", "p = 1 implies q = 1 implies r = 1"),
+        ("p = 1 & q = 1 U r = 1", "p = 1 and (q = 1 until r = 1)"),
+        ("!p = 1 | X G !q = 1", "not p = 1 or next always not q = 1"),
+        ("p = 1 W q = 1", "p = 1 weak until q = 1"),
+        ("p = 1 R q = 1", "q = 1 weak until (p = 1 and q = 1)"),
+        ("p = 1 V q = 1", "q = 1 weak until (p = 1 and q = 1)"),
+        (
+            "p = 1 <-> F q = 1",
+            "(p = 1 implies eventually q = 1) and (eventually q = 1 implies p = 1)",
+        ),
+        ("F<=5 p = 1", "eventually within 5 steps p = 1"),
+        ("G<5 p = 1", "always for 4 steps p = 1"),
+        ("F [0,5] p = 1", "eventually within 5 steps p = 1"),
+        ("G [2,5] p = 1", "next next always for 3 steps p = 1"),
+        ("p = 1 U<=5 q = 1", "p = 1 until within 5 steps q = 1"),
+        ("EF p = 1", "on some path eventually p = 1"),
+        ("AG EF p = 1", "always on some path eventually p = 1"),
+        ("AX p = 1 & EG q = 1", "(on all paths next p = 1) and on some path always q = 1"),
+        ("E [ p = 1 U q = 1 ]", "on some path p = 1 until q = 1"),
+        ("A [ G (p = 1 => F<=5 q = 1) ]", "always (p = 1 implies eventually within 5 steps q = 1)"),
+        ("A [ (F p = 1) & (G q = 1) ]", "eventually p = 1 and always q = 1"),
+        ("E [ F A [ G p = 1 ] ]", "on some path eventually on all paths always p = 1"),
+        ('G (mod("p", 2) = 1)', "always p mod 2 = 1"),
+        ("G ((p + q) mod 2 = 1 & timer(p) > 0)", "always ((p + q) mod 2 = 1 and timer(p) > 0)"),
+    ],
+)
+def test_symbols_of_nuxmv_and_prism(text, words):
+    found, wanted = parse_query(text), parse_query(words)
+    assert (found.on_all_paths, found.formula) == (wanted.on_all_paths, wanted.formula)
+
+
+def test_neurons_may_have_the_names_of_symbols():
+    """In words they are not quoted."""
+    assert parse_query("always F <= 3").formula == parse_query("always 'F' <= 3").formula
+    assert to_prism("always F <= 3 and next U = 1") == 'A [ (G ("F" <= 3)) & (X ("U" = 1)) ]'
+
+
+@pytest.mark.parametrize(
+    ("words", "nuxmv", "prism"),
+    [
+        ("always p - 2 * q <= 3", "G (p - 2 * q <= 3)", "A [ G (p - 2 * q <= 3) ]"),
+        ("infinitely often p = 1", "G F (p = 1)", "A [ G F (p = 1) ]"),
+        ("eventually within 5 steps halted", "F [0,5] halted", "A [ F<=5 halted ]"),
+        ("p = 1 followed by q = 1", "G ((p = 1) -> (F (q = 1)))",
+         "A [ G ((p = 1) => (F (q = 1))) ]"),
+        ("always on some path p = 1 until q = 1", "AG E [ (p = 1) U (q = 1) ]",
+         "A [ G E [ (p = 1) U (q = 1) ] ]"),
+        ("never p mod 2 = 1", "G !((p) mod 2 = 1)", "A [ G !(mod(p, 2) = 1) ]"),
+    ],
+)  # fmt: skip
+def test_queries_are_printed_in_symbols(words, nuxmv, prism):
+    assert (to_nuxmv(words), to_prism(words)) == (nuxmv, prism)
+
+
+def test_what_cannot_be_printed_is_refused():
+    with pytest.raises(ValueError, match=r"no formula for `G F \(p = 1\)` on some path"):
+        to_nuxmv("on some path infinitely often p = 1")
+    for write in (to_nuxmv, to_prism):
+        with pytest.raises(ValueError, match="fair paths are not written"):
+            write(parse_query("always p = 1", fair=["q = 1"]))
 
 
 @pytest.mark.parametrize(
@@ -148,6 +238,22 @@ def test_quantifiers():
         ("p % 2 = 0", "1:3", "a remainder is written with mod"),
         ("mod > 3", "1:1", 'a neuron of this name is quoted: "mod"'),
         ("p.q = 1", "1:2", "not '.'"),
+        ("always within 5 steps p = 1", "1:8", "write `for 5 steps` here"),
+        ("eventually for 5 steps p = 1", "1:12", "write `within 5 steps` here"),
+        ("next within 5 steps p = 1", "1:1", "`next` has no number of steps"),
+        ("always for 5 p = 1", "1:14", "expected 'steps'"),
+        ("always for 5000 steps p = 1", "1:8", "at most 1,000 steps"),
+        ("F [5,2] p = 1", "1:3", "the first number is at most the second"),
+        ("F [99,100] p = 1", "1:3", "begins too late"),
+        ("p = 1 U [1,2] q = 1", "1:7", "write a number alone: U<=5"),
+        ("AG EF", "1:6", "expected a formula, but the query ends"),
+        ("A [ G p = 1", "1:12", "expected ']'"),
+        ("A [ F p = 1 & q = 1 ]", "1:5", "nuXmv and PRISM read this differently"),
+        ("A [ p = 1 & q = 1 U r = 1 ]", "1:13", "use parentheses"),
+        ("G (p = 1 && q = 1)", "1:11", "write &"),
+        ("G p = 1 always q = 1", "1:9", "expected `&`, `|`, `->`, `U`"),
+        ("always (p = 1 & q = 1)", "1:15", "write and"),
+        ("(" * 9 + "p = 1" + " <-> q = 1)" * 9, None, "at most 8 equivalences"),
         ("p = 1\x00", "1:6", "the character '\\x00'"),
         ("not " * (MAX_DEPTH + 5) + "halted", None, "deep"),
         ("p" * (MAX_LENGTH + 1), "1:1", "characters"),
@@ -171,6 +277,7 @@ def test_syntax_errors_have_a_place(text, place, words):
         ("eventualy p = 1", "eventually"),
         ("p = 3 untill q = 4", "until"),
         ("p = 3 adn q = 4", "and"),
+        ("p = 3 until withn 5 steps q = 4", "within"),
         ("always emit(p) < 3", "emits"),
         ("eventually halt", "halted"),
         ("p = 3 and eventually alwasy", "always"),
@@ -201,7 +308,9 @@ def test_names_that_need_quotes(text, place, name):
 
 
 def test_words_of_the_language_are_those_of_its_grammar():
-    grammar = resources.files("snpjax.check").joinpath("grammar.lark").read_text()
+    package = resources.files("snpjax.check")
+    names = ("grammar.lark", "conditions.lark")
+    grammar = "\n".join(package.joinpath(name).read_text() for name in names)
     assert {*KEYWORDS} == {*re.findall(r'^[A-Z_]+: "([a-z_]+)"$', grammar, re.MULTILINE)}
 
 
@@ -210,28 +319,6 @@ def test_words_like_no_other(text):
     with pytest.raises(snp.QueryError) as caught:
         parse_query(text)
     assert "did you mean" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "column"),
-    [
-        ("eventually (p = 1 and next q = 1)", 13),
-        ("always p = 1 or always q = 1", 17),
-        ("(p = 1 followed by q = 1) implies always r = 1", 35),
-        ("p = 1 until next q = 1", 13),
-        ("steady (p = 1 until q = 1)", 9),
-        ("eventually (always p = 1 or always q = 1)", 29),
-        ("on some path (eventually p = 1 and eventually q = 1 and always r = 1)", 36),
-        ("on some path ((next p = 1) until q = 1)", 16),
-        ("on some path always (p = 1 and next q = 1 or eventually r = 1)", 22),
-    ],
-)
-def test_what_is_not_checked_is_refused_with_its_place(text, column):
-    query = parse_query(text)
-    with pytest.raises(snp.QueryError) as caught:
-        universal(query)
-    assert caught.value.column == column, str(caught.value)
-    assert "or split the query" in str(caught.value)
 
 
 @given(st.text(alphabet="pq ()=<1+-*'\"andorxtils\n", max_size=30))

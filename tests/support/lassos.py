@@ -3,6 +3,7 @@ up to some length. Slow, and obviously right."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from snpjax.check.query.formula import (
     And,
@@ -12,9 +13,15 @@ from snpjax.check.query.formula import (
     InOrder,
     Not,
     Or,
+    Quantified,
     Temporal,
+    Within,
     parts_of,
 )
+
+
+#: Whether a comparison, or what is quantified, holds in a state.
+Holds: TypeAlias = Callable[[Any, int], bool]
 
 
 @dataclass(frozen=True)
@@ -36,14 +43,16 @@ class Lasso:
         return found
 
 
-def is_true(formula: Formula, lasso: Lasso, holds: Callable[[Comparison, int], bool]) -> bool:
-    """Whether a formula holds of the path. `holds` tells it of comparisons and states."""
+def is_true(formula: Formula, lasso: Lasso, holds: Holds) -> bool:
+    """Whether a formula holds of the path. `holds` tells it of comparisons, and of what is
+    quantified, in a state."""
     return truths(formula, lasso, holds)[0]
 
 
-def truths(formula: Formula, lasso: Lasso, holds: Callable[[Comparison, int], bool]) -> list[bool]:
+def truths(formula: Formula, lasso: Lasso, holds: Holds) -> list[bool]:
     """Whether a formula holds of what is left of the path, at each of its positions."""
-    own = [truths(part, lasso, holds) for part in parts_of(formula)]
+    below = () if isinstance(formula, Quantified) else parts_of(formula)
+    own = [truths(part, lasso, holds) for part in below]
     return [_at(formula, lasso, position, own, holds) for position in range(len(lasso.states))]
 
 
@@ -52,12 +61,15 @@ def _at(
     lasso: Lasso,
     position: int,
     own: list[list[bool]],
-    holds: Callable[[Comparison, int], bool],
+    holds: Holds,
 ) -> bool:
     """One position, when the parts of the formula are known at all."""
     future = lasso.from_on(position)
+    if isinstance(formula, Within):
+        inner = [truths(part, lasso, holds) for part in parts_of(formula.part)]
+        return _within(formula.part, formula.steps, lasso, position, inner)
     match formula:
-        case Comparison():
+        case Comparison() | Quantified():
             return holds(formula, lasso.states[position])
         case Not():
             return not own[0][position]
@@ -87,6 +99,33 @@ def _at(
             return _until(future, [not x for x in own[0]], own[1], True)
         case InOrder(_, "followed by"):
             return all(not own[0][x] or any(own[1][y] for y in lasso.from_on(x)) for x in future)
+    raise AssertionError(formula)
+
+
+def _within(
+    formula: Temporal | InOrder, steps: int, lasso: Lasso, position: int, own: list[list[bool]]
+) -> bool:
+    """An operator that looks a number of steps ahead, those of a loop each time round."""
+    ahead = [position]
+    for _ in range(steps):
+        ahead.append(lasso.after(ahead[-1]))
+    match formula:
+        case Temporal("always"):
+            return all(own[0][at] for at in ahead)
+        case Temporal("never"):
+            return not any(own[0][at] for at in ahead)
+        case Temporal("eventually"):
+            return any(own[0][at] for at in ahead)
+        case InOrder(_, "until"):
+            return _until(ahead, own[0], own[1], False)
+        case InOrder(_, "weak until"):
+            return _until(ahead, own[0], own[1], True)
+        case InOrder(_, "preceded by"):
+            return _until(ahead, [not x for x in own[0]], own[1], True)
+        case InOrder(_, "followed by", right):
+            later, every = Temporal("eventually", right), range(len(lasso.states))
+            answered = [_within(later, steps, lasso, at, own[1:]) for at in every]
+            return all(not own[0][at] or answered[at] for at in lasso.from_on(position))
     raise AssertionError(formula)
 
 

@@ -13,11 +13,19 @@ from ...spiking.view.configurations import Configurations, visited
 from ...spiking.view.solution import SolutionBatch
 from ...trajectory import SAVE_FINAL, SAVE_OUTPUTS, Save
 from ..query.errors import QueryError
-from ..query.formula import Comparison, Observed, Temporal, Variable, comparisons, is_about_one
+from ..query.formula import (
+    Comparison,
+    Formula,
+    Observed,
+    Temporal,
+    Variable,
+    comparisons,
+    is_about_one,
+)
 from ..query.names import check_names
 from ..query.parse import parse_query
 from ..temporal.evaluation import Evaluation
-from ..temporal.labels import Labelling
+from ..temporal.labels import Labelling, Truth
 
 
 class Judged(NamedTuple):
@@ -141,7 +149,7 @@ def asked(text: str) -> PathProperty:
         schema = configurations.system.schema()
         check_names(query, schema)
         values_of = Evaluation(schema).of(configurations)
-        truth = {one: values_of(one).compared(one) for one in comparisons(part)}
+        truth: dict[Formula, Truth] = {x: values_of(x).compared(x) for x in comparisons(part)}
         return Labelling(len(configurations), truth).where(part, may=False)
 
     return replace(reaches(holds), text=text)

@@ -5,13 +5,13 @@ class QueryError(ValueError):
     """A query that cannot be checked: its problem, the place, and the query with a mark there.
 
     - `query`: its text.
-    - `line`, `column`: of the problem, from 1.
+    - `at`, `line`, `column`: of the problem; the last two from 1.
     - `problem`: in words, with what to write instead.
     """
 
     def __init__(self, query: str, at: int, problem: str) -> None:
         before = query[:at]
-        self.query, self.problem = query, problem
+        self.query, self.at, self.problem = query, at, problem
         self.line = before.count("\n") + 1
         self.column = at - (before.rfind("\n") + 1) + 1
         super().__init__(query, at, problem)

@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 
@@ -106,20 +106,78 @@ class InOrder(AbstractPlaced):
     right: "Formula"
 
 
-Formula: TypeAlias = Comparison | Not | And | Or | Implies | Temporal | InOrder
+@dataclass(frozen=True)
+class Within(AbstractPlaced):
+    """An operator that looks at most a number of steps ahead: `always`, `never`, `eventually`, or
+    one of order, of which `followed by` asks for the answer within these steps."""
+
+    steps: int
+    part: Temporal | InOrder
+
+
+@dataclass(frozen=True)
+class Quantified(AbstractPlaced):
+    """A formula that holds on all paths that begin in a configuration, or on some path."""
+
+    on_all_paths: bool
+    part: "Formula"
+
+
+Formula: TypeAlias = (
+    Comparison | Not | And | Or | Implies | Temporal | InOrder | Within | Quantified
+)
+
+#: Always true, and never.
+TRUE, FALSE = And(()), Or(())
 
 
 @dataclass(frozen=True)
 class Query:
-    """A formula that is to hold on all paths, or on some path, of a system."""
+    """A formula that is to hold on all paths, or on some path, of a system.
+
+    - `fair`: conditions that hold infinitely often on these paths, or formulas of them.
+    """
 
     text: str
     on_all_paths: bool
     formula: Formula
+    fair: tuple["Query", ...] = ()
 
     def source(self, formula: Formula) -> str:
         """A part of the query as it was written."""
         return " ".join(self.text[formula.start : formula.end].split())
+
+    @property
+    def quantified(self) -> Quantified:
+        """It as a formula about the initial configuration."""
+        return Quantified(self.on_all_paths, self.formula)
+
+    @property
+    def fair_paths(self) -> tuple[Formula, ...]:
+        """What holds of fair paths."""
+        some = (query.formula for query in self.fair)
+        return tuple(Temporal("infinitely often", x) if is_state_formula(x) else x for x in some)
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """What is said of single configurations, here and of fair paths."""
+        some = (query.formula for query in (self, *self.fair))
+        return tuple(x for formula in some for x in comparisons(formula))
+
+    @property
+    def invariant(self) -> Formula | None:
+        """The condition that is to hold in every configuration, if the query says no more; for one
+        about some path, that its negation says no more."""
+        match self.on_all_paths, self.formula:
+            case _ if self.fair:
+                return None
+            case (True, Temporal("always", part)) if is_about_one(part):
+                return part
+            case (True, Temporal("never", part)) if is_about_one(part):
+                return Not(part)
+            case (False, Temporal("eventually", part)) if is_about_one(part):
+                return Not(part)
+        return None
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
@@ -127,11 +185,26 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
     match formula:
         case And(parts) | Or(parts):
             return parts
-        case Not(part) | Temporal(_, part):
+        case Not(part) | Temporal(_, part) | Within(_, part) | Quantified(_, part):
             return (part,)
         case Implies(left, right) | InOrder(left, _, right):
             return left, right
     return ()
+
+
+def with_part(formula: Formula, number: int, part: Formula) -> Formula:
+    """A formula with another one in place of one of its `parts_of`."""
+    match formula:
+        case And(parts) | Or(parts):
+            return replace(formula, parts=(*parts[:number], part, *parts[number + 1 :]))
+        case Implies() | InOrder():
+            return replace(formula, **{("left", "right")[number]: part})
+        case Not() | Temporal() | Quantified():
+            return replace(formula, part=part)
+        case Within(_, inner):
+            assert isinstance(part, type(inner))
+            return replace(formula, part=part)
+    raise AssertionError("This is a bug of snpjax, please report it.")
 
 
 def all_parts(formula: Formula) -> Iterator[Formula]:
@@ -147,10 +220,18 @@ def comparisons(formula: Formula) -> Iterator[Comparison]:
 
 
 def is_about_one(formula: Formula) -> bool:
-    """Whether a formula speaks of one configuration only, not of the future."""
-    return not any(isinstance(part, Temporal | InOrder) for part in all_parts(formula))
+    """Whether a formula is a condition that a single configuration decides: it says nothing of the
+    future."""
+    ahead = (Temporal, InOrder, Within, Quantified)
+    return not any(isinstance(part, ahead) for part in all_parts(formula))
 
 
-def negates(one: Formula, other: Formula) -> bool:
-    """Whether one formula is written as the negation of the other."""
-    return one == Not(other) or other == Not(one)
+def is_state_formula(formula: Formula) -> bool:
+    """Whether a formula says something of a configuration, not of the path that it is on. What is
+    quantified does: it is a property of the configuration in which its paths begin."""
+    match formula:
+        case Quantified():
+            return True
+        case Temporal() | InOrder() | Within():
+            return False
+    return all(map(is_state_formula, parts_of(formula)))

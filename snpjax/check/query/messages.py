@@ -1,6 +1,7 @@
 """Syntax errors of queries in plain words."""
 
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -27,26 +28,33 @@ _HINTS = {
     '"': "the quote is not closed",
     "'": "the quote is not closed",
 }
+_HINTS_IN_SYMBOLS = {**_HINTS, "&": "write &", "|": "write |", "!": "write !"}
 _CALLS = frozenset({"TIMER", "PENDING", "IN_FLIGHT", "EMITS", "OPEN", "FIRES"})
 _OPERAND = frozenset({"NUMBER", "NAME", "LPAR", "MINUS"})
 _COMPARE = frozenset({"EQUAL", "LESS", "MORE"})
 _JOIN = frozenset({"AND", "OR", "IMPLIES"})
 _IN_ORDER = frozenset({"UNTIL", "WEAK", "FOLLOWED", "PRECEDED"})
-#: The words of `grammar.lark`.
+#: The words of `grammar.lark` and `conditions.lark`.
 KEYWORDS = (
     *("on", "all", "some", "paths", "path", "implies", "until", "weak", "followed", "preceded"),
     *("by", "or", "and", "not", "always", "never", "eventually", "next", "steady", "infinitely"),
     *("often", "mod", "timer", "pending", "emits", "open", "fires", "in_flight"),
-    *("halted", "final", "step"),
+    *("halted", "final", "step", "within", "for", "steps"),
 )
+#: The words of `symbols.lark`: neurons of these names are quoted in symbols.
+LETTERS = ("G", "F", "X", "U", "W", "R", "V", "A", "E", "AG", "AF", "AX", "EG", "EF", "EX")
+_SIGNS = re.compile(rf"(?<!&)&(?!&)|(?<!\|)\|(?!\|)|!(?!=)|->|\[|\b({'|'.join(LETTERS)})\b")
 _LONGEST = 30  # letters of a word that is compared with these
 _WORDS = {
     "ALL": "'all'",
     "SOME": "'some'",
     "PATHS": "'paths'",
     "PATH": "'path'",
+    "STEPS": "'steps'",
     "OFTEN": "'often'",
     "BY": "'by'",
+    "LBRACKET": "'['",
+    "RBRACKET": "']'",
     "LPAR": "'('",
     "RPAR": "')'",
     "COMMA": "','",
@@ -55,8 +63,8 @@ _WORDS = {
 }
 
 
-def syntax_error(query: str, error: UnexpectedInput) -> QueryError:
-    """What was expected where a query does not parse."""
+def syntax_error(query: str, error: UnexpectedInput, *, in_symbols: bool = False) -> QueryError:
+    """What was expected where a query does not parse, in words or in symbols."""
     expected = frozenset(error.interactive_parser.accepts())  # pyright: ignore
     at, kind = len(query.rstrip()), "$END"
     if isinstance(error, UnexpectedCharacters):
@@ -68,17 +76,20 @@ def syntax_error(query: str, error: UnexpectedInput) -> QueryError:
         return QueryError(query, at, f"expected {_in_words(expected)}, but the query ends{hint}")
     match = _WORD.match(query, at)
     found = "" if match is None else match.group()
-    hint = _hint(query[:at].rstrip(), found, kind, expected)
+    hints = _HINTS_IN_SYMBOLS if in_symbols else _HINTS
+    hint = _hint(query[:at].rstrip(), found, kind, expected, hints)
     return QueryError(query, at, f"expected {_in_words(expected)}, not {_shown(found)}{hint}")
 
 
-def _hint(before: str, found: str, kind: str, expected: frozenset[str]) -> str:
+def _hint(
+    before: str, found: str, kind: str, expected: frozenset[str], hints: Mapping[str, str]
+) -> str:
     if found == "=" and before.endswith("="):
-        return f" ({_HINTS['==']})"
+        return f" ({hints['==']})"
     if before.endswith(tuple("<>=")) and found in ("=", ">", "<"):
         return " (the relations are = != < <= > >=)"
-    if found in _HINTS and not (found == "!" and kind):
-        return f" ({_HINTS[found]})"
+    if found in hints and not (found == "!" and kind):
+        return f" ({hints[found]})"
     is_word = found[:1].isalpha()
     if is_word and kind not in ("NAME", "") and "NAME" in expected:
         return f' (a neuron of this name is quoted: "{found}")'
@@ -94,6 +105,12 @@ def _hint(before: str, found: str, kind: str, expected: frozenset[str]) -> str:
     if is_plain and (kind == "NUMBER" or (kind == "NAME" and not hint)):
         return f' (a name that is not a plain word is written in quotes: "{word} {found}")'
     return hint
+
+
+def looks_symbolic(text: str) -> bool:
+    """Whether a text has signs or letters that stand for operators in symbols only."""
+    unquoted = re.sub(r""" "[^"]*"|'[^']*' """, "", text, flags=re.VERBOSE)
+    return bool(_SIGNS.search(unquoted))
 
 
 def meant(word: str) -> str:
@@ -112,14 +129,16 @@ def _in_words(expected: frozenset[str]) -> str:
         words.append("a relation (= != < <= > >=)")
     elif "EQUAL" in left:
         words.append("'=' or '!='")
-    if _JOIN <= left:
+    if "EQUIVALENT" in left:
+        words.append("`&`, `|`, `->`, `U`" if "UNTIL" in left else "`&`, `|`, `->`")
+    elif _JOIN <= left:
         words.append("`and`, `or`, `implies`")
     elif "IMPLIES" in left:
         words.append("`implies`")
     if _IN_ORDER <= left:
         words.append("`until`")
     words += [text for kind, text in _WORDS.items() if kind in left]
-    if "UNTIL" in left and "WEAK" not in left:
+    if "UNTIL" in left and "AND" not in left:
         words.append("'until'")
     if "$END" in left:
         words.append("the end of the query")

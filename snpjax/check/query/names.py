@@ -46,6 +46,8 @@ def needs_of(
 
 def check_names(query: Query, schema: Schema[Any, Any]) -> None:
     """**Raises:** `QueryError` for the first name or rule that the model does not have."""
+    for condition in query.fair:
+        check_names(condition, schema)
     variables = [v for comparison in comparisons(query.formula) for v, _ in comparison.terms]
     for variable in sorted(variables, key=lambda variable: variable.at):
         if variable.observed in (Observed.STEP, Observed.HALTED):
@@ -87,7 +89,7 @@ def saturation_for(query: Query, schema: Schema[Any, Any]) -> dict[str, int]:
     if schema.inert is None:
         return {}
     caps: dict[str, int | None] = {}
-    for comparison in comparisons(query.formula):
+    for comparison in query.comparisons:
         for variable, _ in comparison.terms:
             if variable.observed is Observed.SPIKES:
                 name = variable.neuron
@@ -104,7 +106,7 @@ def clock_for(query: Query, max_depth: int | None) -> int:
 
     **Raises:** `QueryError` where `step` is compared with neurons and nothing bounds it.
     """
-    clock = 0
+    clock = max((clock_for(condition, max_depth) for condition in query.fair), default=0)
     for comparison in comparisons(query.formula):
         for variable, _ in comparison.terms:
             if variable.observed is Observed.STEP:
@@ -120,6 +122,8 @@ def clock_for(query: Query, max_depth: int | None) -> int:
 
 def check_clock(query: Query, clock: int) -> None:
     """**Raises:** `QueryError` where a graph does not tell the steps of a query apart."""
+    for condition in query.fair:
+        check_clock(condition, clock)
     for comparison in comparisons(query.formula):
         for variable, _ in comparison.terms:
             if variable.observed is Observed.STEP:

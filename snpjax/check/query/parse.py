@@ -1,8 +1,10 @@
 """From the text of a query to its formula."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeGuard
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
@@ -21,27 +23,34 @@ from .formula import (
     Operator,
     Or,
     Order,
+    Quantified,
     Query,
     Relation,
     Temporal,
     Variable,
+    Within,
+    all_parts,
 )
-from .messages import meant, syntax_error
+from .messages import looks_symbolic, meant, syntax_error
 
 
 MAX_LENGTH = 2**16  # characters
 MAX_DEPTH = 60  # operators and parentheses inside each other
 MAX_NUMBER = 2**31 - 1
+MAX_EQUIVALENCES = 8  # each writes its two sides twice
+MAX_STEPS = 1_000  # of an operator: each is a state of its automaton
 # Sums with such coefficients stay within 64 bits for all spikes of 32 bits.
 _MAX_COEFFICIENTS = 2**30
 
 
-def parse_query(text: str) -> Query:
+def parse_query(text: str, *, fair: Sequence[str] = ()) -> Query:
     """Parse a query of the language that "Checking" in the documentation describes.
 
     **Arguments:**
 
     - `text`: the query, for example `"always n3 <= 4"`.
+    - `fair`: conditions that hold infinitely often on fair paths, or formulas about these paths;
+      the query and its quantifiers are about fair paths only.
 
     **Returns:** a `Query`. Only its syntax has been checked; whether a system has its neurons is
     checked when the query is evaluated.
@@ -51,19 +60,50 @@ def parse_query(text: str) -> Query:
     if len(text) > MAX_LENGTH:
         problem = f"the query has {len(text):,} characters (at most {MAX_LENGTH:,} are read)"
         raise QueryError("", 0, problem)
-    try:
-        tree = _parser().parse(text)
-    except UnexpectedInput as error:
-        raise syntax_error(text, error) from None
+    tree = _tree(text)
     _check_depth(text, tree)
-    *quantifier, formula = tree.children
-    kinds = [node.type for node in quantifier if isinstance(node, Token)]
-    return Query(text, "SOME" not in kinds, _Builder(text).condition(formula))
+    if len(both := [*tree.find_data("equivalence")]) > MAX_EQUIVALENCES:
+        problem = f"a query has at most {MAX_EQUIVALENCES} equivalences (split it)"
+        raise QueryError(text, _start(both[-1]), problem)
+    formula = _Builder(text).condition(tree.children[0])
+    some = tuple(_fair(condition) for condition in fair)
+    if isinstance(formula, Quantified):
+        return Query(text, formula.on_all_paths, formula.part, some)
+    return Query(text, True, formula, some)
+
+
+def _fair(text: str) -> Query:
+    """A condition of fair paths."""
+    query = parse_query(text)
+    places = [part.start for part in all_parts(query.formula) if isinstance(part, Quantified)]
+    if not query.on_all_paths or places:
+        problem = "a condition of fair paths says nothing of other paths (leave out `on ...`)"
+        raise QueryError(text, min(places) if query.on_all_paths else 0, problem)
+    return query
+
+
+def _tree(text: str) -> Tree:
+    """A query in words or else in symbols. The error is that of the language in which more of it
+    can be read."""
+    try:
+        return _parser("grammar.lark").parse(text)
+    except UnexpectedInput as error:
+        problem = syntax_error(text, error)
+    try:
+        tree = _parser("symbols.lark").parse(text)
+        if any(tree.find_pred(lambda node: node.data in _FORMULAS)):
+            return tree
+    except UnexpectedInput as error:
+        other = syntax_error(text, error, in_symbols=True)
+        if other.at > problem.at and looks_symbolic(text[: other.at + 1]):
+            raise other from None
+    raise problem
 
 
 @cache
-def _parser() -> Lark:
-    return lalr_parser("snpjax.check", start="query", lexer="basic", propagate_positions=True)
+def _parser(name: str) -> Lark:
+    options = {"start": "query", "lexer": "basic", "propagate_positions": True}
+    return lalr_parser("snpjax.check", name, "conditions.lark", **options)
 
 
 def _check_depth(text: str, tree: Tree) -> None:
@@ -104,6 +144,14 @@ _OPERATORS: dict[str, Operator] = {
     "STEADY": "steady",
     "INFINITELY": "infinitely often",
 }
+_WRONG_SIGNS = {"ALWAYS": ("WITHIN",), "NEVER": ()}
+# Nodes that are no conditions on one configuration.
+_FORMULAS = (
+    *("implication", "equivalence", "sequence", "disjunction", "conjunction"),
+    *("operation", "branching", "quantified", "remainder"),
+)
+_UNBOUNDED: tuple[Operator, ...] = ("next", "steady", "infinitely often")
+_SYMBOLS = {"G": "ALWAYS", "F": "EVENTUALLY", "X": "NEXT"}
 _ORDERS: dict[str, Order] = {
     "UNTIL": "until",
     "WEAK": "weak until",
@@ -123,8 +171,8 @@ _RELATIONS: dict[str, tuple[Relation, int]] = {
 class _Builder:
     """Formulas and sums of the nodes of a tree; each knows which of the two it is."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, in_brackets: bool = False) -> None:
+        self.text, self.in_brackets = text, in_brackets
 
     def condition(self, node: Tree | Token) -> Formula:
         """The formula of a node. A number is none, but `emits(n)` alone means any spikes."""
@@ -170,21 +218,99 @@ class _Builder:
             case "comparison":
                 return self._comparison(node, **place)
             case "congruence":
-                return self._congruence(node, **place)
+                total, _, *rest = node.children
+                if isinstance(total, Tree) and total.data == "sum":
+                    source = self.text[_start(total) : _end(total)]
+                    problem = "`mod` follows a sum (put it in parentheses: "
+                    raise QueryError(
+                        self.text, _start(total), f"{problem}({source}) mod {rest[0]})"
+                    )
+                return self._congruence(total, *rest, **place)
+            case "remainder":
+                _, _, total, _, divisor, _, *rest = node.children
+                return self._congruence(total, divisor, *rest, **place)
             case "conjunction":
-                return And(self._conditions(node), **place)
+                return And(self._operands(node.children[::2]), **place)
             case "disjunction":
-                return Or(self._conditions(node), **place)
+                return Or(self._operands(node.children[::2]), **place)
             case "operation":
-                part, operator = self.condition(node.children[-1]), _type(node.children[0])
-                if operator == "NOT":
-                    return Not(part, **place)
-                return Temporal(_OPERATORS[operator], part, **place)
+                return self._operation(node, _type(node.children[0]), **place)
+            case "quantified":
+                on_all = any(isinstance(x, Token) and x.type == "ALL" for x in node.children)
+                inner = _Builder(self.text, in_brackets=_type(node.children[0]) != "ON")
+                (own,) = (x for x in node.children if not _is_sign(x))
+                return Quantified(on_all, inner.condition(own), **place)
+            case "branching":
+                quantifier, operator = _type(node.children[0])
+                path = self._operation(node, _SYMBOLS[operator], **place)
+                return Quantified(quantifier == "A", path, **place)
         left, operator, *_, right = node.children
-        first, second = self.condition(left), self.condition(right)
+        if node.data == "sequence":
+            return self._in_order(self.condition(left), node, self.condition(right), **place)
+        first, second = self._operands([left, right])
         if node.data == "implication":
             return Implies(first, second, **place)
-        return InOrder(first, _ORDERS[_type(operator)], second, **place)
+        return And((Implies(first, second), Implies(second, first)), **place)
+
+    def _operation(self, node: Tree, kind: str, **place: int) -> Formula:
+        """`not`, or an operator of time on one formula."""
+        part = self.condition(node.children[-1])
+        if kind == "NOT":
+            return Not(part, **place)
+        operator, (least, within) = _OPERATORS[kind], self._bound(node, kind)
+        if within is not None and operator in _UNBOUNDED:
+            problem = (
+                f"`{operator}` has no number of steps (write `eventually within`, `always for`)"
+            )
+            raise QueryError(self.text, _start(node.children[0]), problem)
+        formula: Formula = _within(within, Temporal(operator, part, **place))
+        for _ in range(least):
+            formula = Temporal("next", formula, **place)
+        return formula
+
+    def _in_order(self, first: Formula, node: Tree, second: Formula, **place: int) -> Formula:
+        operator = node.children[1]
+        least, within = self._bound(node, _type(operator))
+        if least:
+            problem = "only `F` and `G` begin after some steps (write a number alone: U<=5)"
+            raise QueryError(self.text, _start(operator), problem)
+        if _type(operator) in ("RELEASE", "DUAL"):
+            both = And((first, second), **place)
+            formula = InOrder(second, "weak until", both, **place)
+        else:
+            formula = InOrder(first, _ORDERS[_type(operator)], second, **place)
+        return _within(within, formula)
+
+    def _bound(self, node: Tree, kind: str) -> tuple[int, int | None]:
+        """After how many steps what an operator speaks of begins, and how many more there are."""
+        bound = next((x for x in node.children if isinstance(x, Tree) and x.data == "bound"), None)
+        if bound is None:
+            return 0, None
+        sign = _type(bound.children[0])
+        numbers = [self._value(x) for x in bound.children if _is_number(x)]
+        least, most = numbers if len(numbers) == 2 else (0, *numbers)
+        most -= sign == "LESS"
+        problem = ""
+        if sign in _WRONG_SIGNS.get(kind, ("FOR",)):
+            problem = f"write `{'within' if sign == 'FOR' else 'for'} {most} steps` here"
+        elif most > MAX_STEPS:
+            problem = f"this is too far ahead (at most {MAX_STEPS:,} steps can be counted)"
+        elif least > MAX_DEPTH:
+            problem = f"this begins too late (after at most {MAX_DEPTH} steps)"
+        elif most < least:
+            problem = "there are no such steps (the first number is at most the second)"
+        if problem:
+            raise QueryError(self.text, _start(bound), problem)
+        return least, most - least
+
+    def _operands(self, nodes: Sequence[Tree | Token]) -> tuple[Formula, ...]:
+        """Of `and`, `or` and `implies`. Inside of brackets nuXmv and PRISM read `F p & q`
+        differently."""
+        for node in nodes if self.in_brackets else ():
+            if _has_until(node) or (node is not nodes[-1] and _ends_in_time(node)):
+                problem = "nuXmv and PRISM read this differently inside of [ ] (use parentheses)"
+                raise QueryError(self.text, _start(node), problem)
+        return tuple(self.condition(node) for node in nodes)
 
     def _leaf(self, token: Token, **place: int) -> Formula | _Sum:
         if token.type == "NUMBER":
@@ -241,13 +367,15 @@ class _Builder:
         compared = Comparison(terms, stands_for, constant, **place)
         return Not(compared, **place) if _type(relation) == "UNEQUAL" else compared
 
-    def _congruence(self, node: Tree, **place: int) -> Formula:
-        left, _, divisor, relation, right = node.children
+    def _congruence(
+        self,
+        left: Tree | Token,
+        divisor: Tree | Token,
+        relation: Tree | Token,
+        right: Tree | Token,
+        **place: int,
+    ) -> Formula:
         assert isinstance(divisor, Token) and isinstance(right, Token)
-        if isinstance(left, Tree) and left.data == "sum":
-            source = self.text[_start(left) : _end(left)]
-            problem = f"`mod` follows a sum (put it in parentheses: ({source}) mod {divisor})"
-            raise QueryError(self.text, _start(left), problem)
         total, modulus, remainder = self.number(left), self._value(divisor), self._value(right)
         if not modulus:
             problem = "nothing is divided by 0 (write a positive number after `mod`)"
@@ -267,9 +395,6 @@ class _Builder:
             raise QueryError(self.text, place["start"], problem)
         return terms
 
-    def _conditions(self, node: Tree) -> tuple[Formula, ...]:
-        return tuple(self.condition(part) for part in node.children[::2])
-
     def _name(self, node: Tree) -> str:
         (token,) = node.children
         assert isinstance(token, Token)
@@ -283,6 +408,34 @@ class _Builder:
             return int(digits)
         problem = f"the number is too large (at most {MAX_NUMBER})"
         raise QueryError(self.text, token.start_pos or 0, problem)
+
+
+def _within(steps: int | None, formula: Temporal | InOrder) -> Formula:
+    if steps is None:
+        return formula
+    return Within(steps, formula, start=formula.start, end=formula.end)
+
+
+def _is_sign(node: Tree | Token) -> bool:
+    """Whether this is a word of a path quantifier or a bracket, not its formula."""
+    signs = ("ON", "ALL", "SOME", "PATHS", "PATH", "LBRACKET", "RBRACKET")
+    return isinstance(node, Token) and node.type in signs
+
+
+def _is_number(node: Tree | Token) -> TypeGuard[Token]:
+    return isinstance(node, Token) and node.type == "NUMBER"
+
+
+def _has_until(node: Tree | Token) -> bool:
+    return isinstance(node, Tree) and node.data == "sequence"
+
+
+def _ends_in_time(node: Tree | Token) -> bool:
+    """Whether the last operator of a formula in symbols is one of time, without parentheses."""
+    if isinstance(node, Token) or node.data not in ("operation", "conjunction", "disjunction"):
+        return False
+    is_of_time = node.data == "operation" and _type(node.children[0]) != "NOT"
+    return is_of_time or _ends_in_time(node.children[-1])
 
 
 def _type(token: Tree | Token) -> str:

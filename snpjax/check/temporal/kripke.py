@@ -92,6 +92,18 @@ class Structure:
         found, before = search(sources, begins, goal)
         return Way(found, before)
 
+    def path_to(self, goal: States, state: int) -> list[int] | None:
+        """A shortest path from a state to the goal, both ends included; of several one whose steps
+        come first. `None` if there is none."""
+        order, before = breadth_first_order(self.steps, state, return_predecessors=True)
+        ends = np.flatnonzero(goal[order])
+        if not len(ends):
+            return None
+        path = [int(order[ends[0]])]
+        while path[-1] != state:
+            path.append(int(before[path[-1]]))
+        return path[::-1]
+
     def after(self, states: States) -> States:
         """What can come one step after some states."""
         found = np.zeros(self.num_states, bool)

@@ -1,13 +1,12 @@
 """What is true of the states of a structure: surely, or as far as is known."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..query.formula import And, Comparison, Formula, Implies, Not, Or
+from ..query.formula import And, Comparison, Formula, Implies, Not, Or, Quantified
 from .kripke import States
 
 
@@ -17,20 +16,25 @@ Truth: TypeAlias = tuple[States, States]
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """The truth of every comparison in all states."""
+    """The truth of every comparison in all states, and of what is quantified as soon as that is
+    known."""
 
     num_states: int
-    truth: Mapping[Comparison, Truth]
+    truth: dict[Formula, Truth]
 
     @property
     def are_exact(self) -> bool:
-        """Whether all is known: no value was cut off where it matters."""
-        return all(np.array_equal(*truth) for truth in self.truth.values())
+        """Whether all is known of the comparisons: no value was cut off where it matters."""
+        return all(
+            np.array_equal(*truth)
+            for formula, truth in self.truth.items()
+            if isinstance(formula, Comparison)
+        )
 
     def where(self, formula: Formula, *, may: bool) -> States:
         """The states of which a condition surely holds, or may hold."""
         match formula:
-            case Comparison():
+            case Comparison() | Quantified():
                 return self.truth[formula][int(may)]
             case Not(part):
                 return ~self.where(part, may=not may)

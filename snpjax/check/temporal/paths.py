@@ -1,112 +1,99 @@
-"""Deciding a form on all paths of a structure, and a path that shows it is not so."""
+"""Deciding formulas in the states of a structure, and a path that shows what is so."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .ctl_fragment import All, Eventually, Form, Next, Now, Release, Steady, Unless
-from .kripke import States, Structure, Way
+from ..query.formula import And, Formula, Implies, Not, Or, Quantified, parts_of
+from .automaton import automaton_of
+from .kripke import States, Structure
 from .labels import Labelling
-
-
-@dataclass(frozen=True)
-class Path:
-    """States of a structure; where `loop` is a position, the last one is the state there once more,
-    and what lies between is repeated for ever."""
-
-    states: list[int]
-    loop: int | None = None
-
-    def after(self, states: list[int]) -> "Path":
-        """This path, come to by others of which the last is its first."""
-        before = states[:-1]
-        loop = None if self.loop is None else self.loop + len(before)
-        return Path(before + self.states, loop)
+from .normal import normal
+from .product import Path, Product
 
 
 @dataclass(frozen=True, eq=False)
 class Checker:
-    """From which states of a structure forms hold on all paths.
+    """In which states of a structure formulas hold.
 
     What is not known, successors or values, is taken for the worst (`may=False`) or for the best.
     Where both give the same answer, it is that of everything that the unknown may turn out to be.
+
+    - `fair`: paths are those of which these formulas hold.
+
+    ??? cite "Source"
+        Emerson, Lei 1987, Modalities for model checking: branching time logic strikes back. A
+        formula of CTL* is decided from the inside: what is quantified is a condition outside.
     """
 
     structure: Structure
     labels: Labelling
-    # By the identity of forms, with the forms so that they stay what they are.
-    _known: dict[tuple[int, bool], tuple[Form, States]] = field(default_factory=dict)
-    _ways: dict[int, Way] = field(default_factory=dict)
+    fair: tuple[Formula, ...] = ()
 
-    def holds(self, form: Form, *, may: bool) -> States:
-        """The states from which a form surely holds on all paths, or may hold."""
-        key = id(form), may
-        if key not in self._known:
-            self._known[key] = form, self._holds(form, may)
-        return self._known[key][1]
+    def holds(self, formula: Formula, *, may: bool) -> States:
+        """The states in which a formula surely holds, or may hold: one about single configurations,
+        which what is quantified is.
 
-    def _holds(self, form: Form, may: bool) -> States:
-        structure = self.structure
-        match form:
-            case Now(condition):
-                return self.labels.where(condition, may=may)
-            case All(parts):
-                return np.logical_and.reduce([self.holds(part, may=may) for part in parts])
-            case Unless(condition, inner):
-                return self.labels.where(condition, may=may) | self.holds(inner, may=may)
-            case Next(inner):
-                wrong = ~self.holds(inner, may=may)
-                broken = np.zeros(structure.num_states, bool)
-                broken[structure.sources[wrong[structure.steps.indices]]] = True
-                return ~broken if may else ~(broken | structure.is_open)
-            case Release() | Eventually() | Steady():
-                way = self._way_to_broken(form, may)
-                if may:
-                    self._ways[id(form)] = way
-                return ~way.found
-
-    def _way_to_broken(self, form: Release | Eventually | Steady, may: bool) -> Way:
-        """From where a form is not kept, and the way to where that is seen."""
-        structure, where = self.structure, self.labels.where
-        unknown = np.zeros_like(structure.is_open) if may else structure.is_open
-        match form:
-            case Release(condition, inner):
-                bound = ~where(condition, may=may)
-                wrong = ~self.holds(inner, may=may)
-                return structure.way_to(wrong | (unknown & bound), through=bound)
-            case Eventually(condition):
-                without = ~where(condition, may=may)
-                ends = structure.on_cycles(without) | unknown
-                return structure.way_to(ends & without, through=without)
-            case Steady(condition):
-                returns = structure.on_cycles() & ~where(condition, may=may)
-                return structure.way_to(returns | unknown)
-
-    def counterexample(self, form: Form, state: int) -> Path:
-        """A path on which a form does not hold, from a state where it cannot hold on all.
-
-        Every part of it is a shortest one: to where a promise is broken, to a loop, round it.
+        **Raises:** `TooLarge` for a formula with too many operators.
         """
-        structure = self.structure
-        match form:
-            case Now():
-                return Path([state])
-            case All(parts):
-                broken = [part for part in parts if not self.holds(part, may=True)[state]]
-                paths = [self.counterexample(part, state) for part in broken]
-                return min(paths, key=lambda path: len(path.states))
-            case Unless(_, inner):
-                return self.counterexample(inner, state)
-            case Next(inner):
-                after = structure.successors(state)
-                wrong = int(after[~self.holds(inner, may=True)[after]][0])
-                return self.counterexample(inner, wrong).after([state, wrong])
-        self.holds(form, may=True)  # which finds the way
-        path = self._ways[id(form)].path(state)
-        match form:
-            case Release(_, inner):
-                return self.counterexample(inner, path[-1]).after(path)
-            case Eventually(condition):
-                without = ~self.labels.where(condition, may=True)
-                return Path(structure.cycle(path[-1], without), 0).after(path)
-        return Path(structure.cycle(path[-1]), 0).after(path)
+        self._learn(formula)
+        return self.labels.where(formula, may=may)
+
+    def path(self, quantified: Quantified, state: int) -> Path | None:
+        """A path from a state that surely shows a formula to hold on some path, or not on all.
+
+        What is quantified inside is shown as well, if it is one formula about the end of the path.
+        """
+        path = self._product(quantified, may=False, starts=self._only(state)).path(state)
+        if path is None:
+            return None
+        unseen = [x for own in path.conditions for x in self._evidence(own, path.states[-1])]
+        match unseen:
+            case [(inner, holds)] if inner.on_all_paths != holds:
+                rest = self.path(inner, path.states[-1])
+                return None if rest is None else rest.after(path.states)
+        return replace(path, unseen=tuple(unseen))
+
+    def may_have_path(self, quantified: Quantified, state: int) -> bool:
+        """Whether there may be such a path."""
+        return bool(self._product(quantified, may=True, starts=self._only(state)).accepting[state])
+
+    def _only(self, state: int) -> States:
+        return np.arange(self.structure.num_states) == state
+
+    def _learn(self, formula: Formula) -> None:
+        """Add what is quantified in a formula to what is known of the states."""
+        for part in parts_of(formula):
+            self._learn(part)
+        if isinstance(formula, Quantified) and formula not in self.labels.truth:
+            every = np.ones(self.structure.num_states, bool)
+            sure, may = (
+                self._product(formula, may=may, starts=every).accepting for may in (False, True)
+            )
+            self.labels.truth[formula] = (~may, ~sure) if formula.on_all_paths else (sure, may)
+
+    def _product(self, quantified: Quantified, *, may: bool, starts: States) -> Product:
+        """Where paths are that show it."""
+        self._learn(quantified.part)
+        part = Not(quantified.part) if quantified.on_all_paths else quantified.part
+        form = normal(And((*self.fair, part)) if self.fair else part)
+        return Product(self.structure, automaton_of(form), self.labels, starts, may)
+
+    def _evidence(
+        self, condition: Formula, state: int, positive: bool = True
+    ) -> list[tuple[Quantified, bool]]:
+        """What is quantified and makes a condition, or its negation, true in a state, and whether
+        it holds there."""
+        match condition:
+            case Quantified():
+                return [(condition, positive)]
+            case Not(part):
+                return self._evidence(part, state, not positive)
+            case Implies(left, right):
+                return self._evidence(Or((Not(left), right)), state, positive)
+        parts = parts_of(condition)
+        if isinstance(condition, And) == positive:
+            return [x for part in parts for x in self._evidence(part, state, positive)]
+        signed = [part if positive else Not(part) for part in parts]
+        holding = [x for x in signed if self.labels.where(x, may=False)[state]]
+        return min((self._evidence(x, state) for x in holding), key=len, default=[])
