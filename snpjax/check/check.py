@@ -25,6 +25,8 @@ from ..scale.checkpoint import Checkpoint
 from .query.formula import Query, comparisons
 from .query.names import Needs, check_clock, check_names, needs_of
 from .query.parse import parse_query
+from .reduction.decide import decided
+from .reduction.reductions import AbstractReduction
 from .temporal.ctl_fragment import FALSE, Form, Now, Release, universal
 from .temporal.kripke import Structure
 from .temporal.kripke_of_graph import labels_of, view_of, without_steps
@@ -58,6 +60,7 @@ def check(
     exact: bool | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Callable[[int, int], None] | None = None,
+    reductions: Sequence[AbstractReduction] | None = None,
 ) -> Verdict[ConfigurationsT, StepsT]:
     """Whether a property holds of all computations of a system.
 
@@ -70,6 +73,9 @@ def check(
       `capacity`, `mesh`, `memory`, `exact`, `checkpoint`, `progress`: how a system is explored, see
       `explore`. For a query, neurons without rules are saturated, and steps told apart, as far as
       it needs; `saturate` has precedence.
+    - `reductions`: how to decide a query from fewer configurations: `Symmetry()`, `StubbornSets()`
+      and `ConeOfInfluence()`, of which those are used whose conditions hold. By default all of
+      them, but only if the full graph is larger than 65,536 configurations; `()` for none.
 
     **Returns:** a `Verdict`. One step is one transition, and halting configurations follow
     themselves, so that all computations are infinite.
@@ -85,7 +91,8 @@ def check(
     if isinstance(subject, Graph):
         graph = subject
         limits = (max_configurations, max_depth, inputs, saturate, layout, capacity)
-        if any(x is not None for x in (*limits, mesh, memory, exact, checkpoint, progress)):
+        how = (mesh, memory, exact, checkpoint, progress, reductions)
+        if any(x is not None for x in (*limits, *how)):
             raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
     elif not isinstance(subject, Explorable):
         fix = "Pass a system, a net, a graph, or a model with `enumerable` and `schema`."
@@ -93,24 +100,38 @@ def check(
     else:
         if inputs is not None:
             subject = with_inputs(subject, inputs)
-        needs = Needs(saturate or {}, 0)
-        if query is not None:
-            needs = needs_of(query, subject, saturate=saturate, max_depth=max_depth)
         limit = MAX_CONFIGURATIONS if max_configurations is None else max_configurations
-        graph = explore(
-            subject,
-            max_configurations=limit,
-            max_depth=max_depth,
-            saturate=needs.saturate,
-            clock=needs.clock,
-            layout="auto" if layout is None else layout,
-            capacity=capacity,
-            mesh=mesh,
-            memory=memory or MemoryLimits(),
-            exact=exact is not False,
-            checkpoint=checkpoint,
-            progress=progress,
-        )
+
+        def search(model: Explorable, needs: Needs, most: int) -> Graph:
+            return explore(
+                model,
+                max_configurations=most,
+                max_depth=max_depth,
+                saturate=needs.saturate,
+                clock=needs.clock,
+                layout="auto" if layout is None else layout,
+                capacity=capacity,
+                mesh=mesh,
+                memory=memory or MemoryLimits(),
+                exact=exact is not False,
+                checkpoint=checkpoint,
+                progress=progress,
+            )
+
+        if query is not None and form is not None:
+            return decided(
+                subject,
+                query,
+                _reductions(reductions, is_plain=mesh is None and checkpoint is None),
+                search,
+                lambda graph: _check_query(graph, query, form),
+                max_configurations=limit,
+                max_depth=max_depth,
+                saturate=saturate,
+            )
+        if reductions:
+            raise ValueError("What a function reads is unknown. Give a query, or no `reductions`.")
+        graph = search(subject, Needs(saturate or {}, 0), limit)
     if query is None or form is None:
         assert not isinstance(property, str)
         holds, is_cut = condition_of(graph, property)
@@ -119,6 +140,29 @@ def check(
     check_names(query, graph.schema)
     check_clock(query, graph.clock)
     return _check_query(graph, query, form)
+
+
+def _reductions(
+    given: Sequence[AbstractReduction] | None, *, is_plain: bool
+) -> Sequence[AbstractReduction] | None:
+    """The reductions to use; `None` for those that turn out to be needed.
+
+    **Raises:** `TypeError` for what is no reduction; `ValueError` with a mesh or a checkpoint.
+    """
+    if given is None:
+        return None if is_plain else ()
+    if isinstance(given, AbstractReduction):
+        given = (given,)
+    for one in given:
+        if not isinstance(one, AbstractReduction):
+            fix = "Give Symmetry(), StubbornSets() or ConeOfInfluence()"
+            raise TypeError(f"`reductions` has {one!r}. {fix}, or () for none.")
+    if given and not is_plain:
+        raise ValueError(
+            "A search over a mesh, or with checkpoints, is not reduced. Leave out `reductions`, or "
+            "`mesh` and `checkpoint`."
+        )
+    return given
 
 
 def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:

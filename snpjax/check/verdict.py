@@ -51,6 +51,11 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     - `depth`: all computations of up to this many steps were examined.
     - `reason`: why it is not known.
     - `vacuous`: remarks on parts that are true because their triggers never occur.
+    - `reductions`: which reductions made the graph smaller; `not_reduced`: those that were asked
+      for and are off, and why.
+    - `witness_graph`: where reductions were used, the graph in which the configurations and edges
+      of the witness are numbered: the computation in the original model. Where the cone of
+      influence was taken, its loop may close in that only.
     """
 
     status: Status
@@ -63,6 +68,9 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     depth: int = 0
     reason: str = ""
     vacuous: tuple[str, ...] = field(default=())
+    reductions: tuple[str, ...] = ()
+    not_reduced: tuple[str, ...] = ()
+    witness_graph: Graph[ConfigurationsT, StepsT] | None = field(default=None)
 
     @property
     def num_configurations(self) -> int:
@@ -90,7 +98,8 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     def trace(self) -> Witness[ConfigurationsT, StepsT]:
         """The witness, or nothing, in the words of the model."""
         choices = GivenChoices([]) if self.choices is None else self.choices
-        return Witness(self.graph, self.witness or (), self.edges, choices)
+        graph = self.graph if self.witness_graph is None else self.witness_graph
+        return Witness(graph, self.witness or (), self.edges, choices)
 
     @property
     def rules(self) -> Int[np.ndarray, "steps choosers"]:
@@ -154,6 +163,10 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
         yield f"{self.query}: {self.summary}"
         for remark in self.vacuous:
             yield f"  vacuous: {remark}"
+        for used in self.reductions:
+            yield f"  reduced by {used}"
+        for unused in self.not_reduced:
+            yield f"  not reduced by {unused}"
         yield from _witness_lines(self)
 
     def __str__(self) -> str:

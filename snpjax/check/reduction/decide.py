@@ -1,0 +1,109 @@
+"""A query decided from fewer configurations, where that is possible."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...explore import Graph, Stop
+from ...explore.successors import NO_EDGE
+from ...machine import Explorable
+from ..query.formula import Query
+from ..query.names import Needs, needs_of
+from ..verdict import Verdict
+from .lifting import lifted
+from .plan import ReducedModel, reduced
+from .reductions import ALL_REDUCTIONS, AbstractReduction
+
+
+#: So many configurations are looked at without reductions first, unless these are given.
+_FIRST = 2**16
+
+#: Explores a model for a query, up to a number of configurations.
+Search: TypeAlias = Callable[[Explorable[Any, Any], Needs, int], Graph[Any, Any]]
+#: Decides the query in a graph.
+Check: TypeAlias = Callable[[Graph[Any, Any]], Verdict[Any, Any]]
+
+
+def decided(
+    model: Explorable[Any, Any],
+    query: Query,
+    reductions: Sequence[AbstractReduction] | None,
+    search: Search,
+    check: Check,
+    *,
+    max_configurations: int,
+    max_depth: int | None,
+    saturate: Mapping[str, int] | None,
+) -> Verdict[Any, Any]:
+    """The verdict on a query.
+
+    With `reductions`, from a graph that those of them reduce that apply. By default from the full
+    graph; only if that is too large, from one that is reduced by all that apply.
+    """
+    needs = needs_of(query, model, saturate=saturate, max_depth=max_depth)
+
+    def in_full(most: int) -> Verdict[Any, Any]:
+        return check(search(model, needs, most))
+
+    def in_reduced(plan: ReducedModel) -> Verdict[Any, Any]:
+        return _in_reduced(model, plan, query, needs, search, check, max_configurations, saturate)
+
+    if reductions is not None:
+        plan = reduced(model, query, reductions, saturate=needs.saturate)
+        found = in_reduced(plan) if plan.used else in_full(max_configurations)
+        return replace(found, reductions=plan.used, not_reduced=plan.unused)
+    first = in_full(min(max_configurations, _FIRST))
+    if first.is_decided or first.graph.stop is not Stop.MAX_CONFIGURATIONS:
+        return first
+    plan = reduced(model, query, ALL_REDUCTIONS, saturate=needs.saturate)
+    if plan.used:
+        found = in_reduced(plan)
+        if found.is_decided:
+            return replace(found, reductions=plan.used)
+    return first if max_configurations <= _FIRST else in_full(max_configurations)
+
+
+def _in_reduced(
+    model: Explorable[Any, Any],
+    plan: ReducedModel,
+    query: Query,
+    needs: Needs,
+    search: Search,
+    check: Check,
+    max_configurations: int,
+    saturate: Mapping[str, int] | None,
+) -> Verdict[Any, Any]:
+    """The verdict in the graph of a reduced model, with a computation of the original one."""
+    own = needs
+    if plan.kept is not None:
+        names = set(plan.schema().columns or ())
+        given = {name: most for name, most in (saturate or {}).items() if name in names}
+        own = needs_of(query, plan, saturate=given, max_depth=None)
+    graph = search(plan, own, max_configurations)
+    found = check(graph)
+    if plan.families or plan.watched is not None:
+        found = replace(found, vacuous=())  # other conditions than those of the query may differ
+    if plan.watched is not None and not found.is_decided:
+        found = replace(found, depth=0)  # steps that were left out may come earlier
+    if found.witness is None:
+        return found
+    shown = lifted(
+        model,
+        plan,
+        graph,
+        found.witness,
+        found.loop,
+        saturate=needs.saturate,
+        clock=needs.clock,
+        lowering=graph.lowering,
+    )
+    return replace(
+        found,
+        witness=tuple(range(shown.graph.num_configurations)),
+        loop=shown.loop,
+        edges=tuple(shown.edges.tolist()),
+        choices=shown.graph.choices_along(shown.edges, np.asarray(shown.edges) != NO_EDGE),
+        witness_graph=shown.graph,
+    )
