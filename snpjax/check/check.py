@@ -23,7 +23,7 @@ from ..machine import (
 )
 from ..scale.checkpoint import Checkpoint
 from .query.formula import Query, comparisons
-from .query.names import Needs, check_clock, check_names, needs_of
+from .query.names import Needs, check_clock, check_names
 from .query.parse import parse_query
 from .reduction.decide import decided
 from .reduction.reductions import AbstractReduction

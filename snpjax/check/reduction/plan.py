@@ -314,8 +314,18 @@ def _with_symmetry(found: ReducedModel, query: Query, saturate: Mapping[str, int
     else:
         _check_size(net)
         families = interchangeable(lambda more: graph_of_net(net, more), names, query)
+        found = _with_alike(found, net) if families else found
     if not families:
         raise NotReduced("no components can be exchanged without a change to a condition")
     sizes = ", ".join(f"{len(family)} components of {family.shape[1]}" for family in families)
     used = f"symmetry ({sizes} {'neurons' if net is None else 'places'})"
     return _with(found, families=tuple(families), used=(*found.used, used))
+
+
+def _with_alike(found: ReducedModel, net: SleptsovNet) -> ReducedModel:
+    """With all transitions watched that may be exchanged with a watched one: a cycle of sorted
+    markings then has one of them, too."""
+    if found.watched is None:
+        return found
+    refined = np.asarray(graph_of_net(net, [None] * net.num_places).refined[net.num_places :])
+    return _with(found, watched=np.isin(refined, refined[found.watched]))

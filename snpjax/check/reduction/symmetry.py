@@ -9,8 +9,18 @@ from jaxtyping import Int
 from ...sleptsov.model.net import SleptsovNet
 from ...sleptsov.model.validity import KINDS
 from ...spiking.model.system import SpikingSystem
-from ..query.formula import And, Comparison, Formula, Implies, Not, Or, Query, comparisons, parts_of
-from ..query.formula import is_about_one
+from ..query.formula import (
+    And,
+    Comparison,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Query,
+    comparisons,
+    is_about_one,
+    parts_of,
+)
 from .automorphisms import ColouredGraph
 
 
