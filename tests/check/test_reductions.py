@@ -11,6 +11,7 @@ import snpjax as snp
 from snpjax.check.query.names import needs_of
 from snpjax.check.query.parse import parse_query
 from snpjax.check.reduction import ConeOfInfluence, StubbornSets, Symmetry
+from snpjax.check.reduction.canonical_machine import CanonicalMachine
 from snpjax.check.reduction.plan import reduced
 from snpjax.check.reduction.stubborn_machine import StubbornNet
 from tests.support.helpers import script
