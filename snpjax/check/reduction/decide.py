@@ -14,10 +14,12 @@ from ..query.names import Needs, needs_of
 from ..verdict import Verdict
 from .lifting import lifted
 from .plan import ReducedModel, reduced
+from .questions import asks_for_deadlocks
+from .random_runs import halting_run
 from .reductions import ALL_REDUCTIONS, AbstractReduction
 
 
-#: So many configurations are looked at without reductions first, unless these are given.
+#: How many configurations are looked at without reductions first, unless these are given.
 _FIRST = 2**16
 
 #: Explores a model for a query, up to a number of configurations.
@@ -40,7 +42,8 @@ def decided(
     """The verdict on a query.
 
     With `reductions`, from a graph that those of them reduce that apply. By default from the full
-    graph; only if that is too large, from one that is reduced by all that apply.
+    graph; only if that is too large, by random runs where the question is whether something halts,
+    and from a graph that is reduced by all that apply.
     """
     needs = needs_of(query, model, saturate=saturate, max_depth=max_depth)
 
@@ -57,6 +60,11 @@ def decided(
     first = in_full(min(max_configurations, _FIRST))
     if first.is_decided or first.graph.stop is not Stop.MAX_CONFIGURATIONS:
         return first
+    if asks_for_deadlocks(query):
+        run = halting_run(model, needs, first.graph.lowering)
+        shown = None if run is None else check(run)
+        if shown is not None and shown.witness is not None:
+            return replace(shown, graph=first.graph, vacuous=(), witness_graph=run)
     plan = reduced(model, query, ALL_REDUCTIONS, saturate=needs.saturate)
     if plan.used:
         found = in_reduced(plan)
@@ -95,9 +103,7 @@ def _in_reduced(
         graph,
         found.witness,
         found.loop,
-        saturate=needs.saturate,
-        clock=needs.clock,
-        lowering=graph.lowering,
+        needs,
     )
     return replace(
         found,

@@ -1,6 +1,5 @@
 """A computation of the original model for one of a reduced model."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ from ...explore.stored import OneStore
 from ...explore.successors import NO_EDGE
 from ...machine import Enumerable, Explorable, LoweringOptions
 from ...results import RESULTS
+from ..query.names import Needs
 from .canonical_machine import sorted_fields
 from .plan import ReducedModel, field_of_step, fields_of
 
@@ -72,10 +72,7 @@ def lifted(
     graph: Graph[Any, Any],
     path: tuple[int, ...],
     loop: int | None,
-    *,
-    saturate: Mapping[str, int],
-    clock: int,
-    lowering: LoweringOptions,
+    needs: Needs,
 ) -> LiftedPath:
     """A computation of the original model that runs through the configurations of `path`.
 
@@ -85,33 +82,25 @@ def lifted(
     query reads.
 
     - `graph`: of the reduced model.
-    - `saturate`, `clock`, `lowering`: how the original model is explored for the query.
+    - `needs`: how the original model is explored for the query.
     """
     machine = original.enumerable(
-        saturate=saturate,
-        clock=clock,
+        saturate=needs.saturate,
+        clock=needs.clock,
         at_least=np.dtype(np.int32),
-        **lowering,  # pyright: ignore[reportCallIssue]
+        **graph.lowering,  # pyright: ignore[reportCallIssue]
     )
     search = _Search(machine, _Projection(machine, graph, model))
     wanted = _fields(graph, np.asarray(path))
-    rows, choices = [_initial(machine)], []
+    rows, choices = [np.asarray(_start(machine))], []
     for target in wanted.T[1:]:
         search.extend(rows, choices, target)
-    if loop is None:
-        return _as_path(original, machine, rows, choices, None, saturate, clock, lowering)
-    length = len(path) - 1 - loop
-    starts = {rows[loop].tobytes(): loop}
-    for _ in range(_MOST_ROUNDS):
-        known = starts.get(rows[-1].tobytes())
-        if known is not None:
-            break
-        starts[rows[-1].tobytes()] = len(rows) - 1
-        for target in wanted.T[loop + 1 :]:
-            search.extend(rows, choices, target)
-    else:
-        known = len(rows) - 1 - length
-    return _as_path(original, machine, rows, choices, known, saturate, clock, lowering)
+    if loop is not None:
+        around = wanted.T[loop + 1 :]
+        loop = search.close(rows, choices, loop, around)
+    found = path_graph(original, machine, rows, choices, needs, graph.lowering)
+    is_made = np.asarray(choices, np.int64) != NO_EDGE
+    return LiftedPath(found, np.where(is_made, np.arange(len(choices)), NO_EDGE), loop)
 
 
 class _Search:
@@ -146,6 +135,21 @@ class _Search:
             "please report it."
         )
 
+    def close(
+        self, rows: list[np.ndarray], choices: list[int], start: int, around: np.ndarray
+    ) -> int:
+        """Follow a loop from position `start` until a configuration at its beginning comes again;
+        the position of that. If none does, the last round is the loop."""
+        starts = {rows[start].tobytes(): start}
+        for _ in range(_MOST_ROUNDS):
+            known = starts.get(rows[-1].tobytes())
+            if known is not None:
+                return known
+            starts[rows[-1].tobytes()] = len(rows) - 1
+            for target in around:
+                self.extend(rows, choices, target)
+        return len(rows) - 1 - len(around)
+
 
 def _fields(
     graph: Graph[Any, Any], numbers: Int[np.ndarray, " some"]
@@ -159,10 +163,6 @@ def _fields(
 @tiered()
 def _start(machine: Enumerable) -> UInt[Array, " fields"]:
     return machine.encode(machine.init())
-
-
-def _initial(machine: Enumerable) -> UInt[np.ndarray, " fields"]:
-    return np.asarray(_start(machine))
 
 
 @tiered()
@@ -188,17 +188,16 @@ def _successors(
     return machine.encode(state), machine.status(state) == RESULTS.halted
 
 
-def _as_path(
-    original: Explorable[Any, Any],
+def path_graph(
+    model: Explorable[Any, Any],
     machine: Enumerable,
     rows: list[np.ndarray],
     choices: list[int],
-    loop: int | None,
-    saturate: Mapping[str, int],
-    clock: int,
+    needs: Needs,
     lowering: LoweringOptions,
-) -> LiftedPath:
-    """The configurations as a graph that is this path."""
+) -> Graph[Any, Any]:
+    """A computation as a graph: configurations by their fields, and the numbers of the choices
+    between them, or `NO_EDGE` after a halt. Its other successors are not in the graph."""
     num = len(rows)
     packing = Packing.full_width(len(rows[0]), machine.encoding.dtype)
     words = packed(packing, device_array(np.stack(rows, axis=1)))
@@ -211,16 +210,15 @@ def _as_path(
         [(np.packbits(np.ones(made, np.uint8)), made)],
         np.asarray(choices[:made], np.int64),
     )
-    graph = Graph(
-        original,
+    return Graph(
+        model,
         machine,
         packing,
         OneStore(words),
         np.arange(num + 1),
         edges,
         Stop.MAX_DEPTH,
-        dict(saturate),
-        clock,
+        dict(needs.saturate),
+        needs.clock,
         lowering,
     )
-    return LiftedPath(graph, np.where(is_made, np.arange(num - 1), NO_EDGE), loop)
