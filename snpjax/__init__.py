@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .check import (
         Agreement as Agreement,
         Bisimilar as Bisimilar,
+        ConeOfInfluence as ConeOfInfluence,
         Equivalence as Equivalence,
         Estimate as Estimate,
         Growth as Growth,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
         SameNumbers as SameNumbers,
         SameTraces as SameTraces,
         Status as Status,
+        StubbornSets as StubbornSets,
+        Symmetry as Symmetry,
         Verdict as Verdict,
         check as check,
         check_invariants as check_invariants,
@@ -131,8 +134,9 @@ lazily(
     {
         "snpjax_formats": "NotEnoughMemory graphs",
         ".check": """
-            Agreement Bisimilar Equivalence Estimate Growth QueryError SameNumbers SameTraces
-            Status Verdict check check_invariants equivalent estimate growth invariants
+            Agreement Bisimilar ConeOfInfluence Equivalence Estimate Growth QueryError SameNumbers
+            SameTraces Status StubbornSets Symmetry Verdict check check_invariants equivalent
+            estimate growth invariants
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
         ".compilation": "use_compilation_cache",

@@ -38,6 +38,12 @@ from .probability.statistical import Estimate as Estimate, estimate as estimate
 from .query.errors import QueryError as QueryError
 from .query.names import Needs as Needs, needs_of as needs_of
 from .query.parse import parse_query as parse_query
+from .reduction import (
+    AbstractReduction as AbstractReduction,
+    ConeOfInfluence as ConeOfInfluence,
+    StubbornSets as StubbornSets,
+    Symmetry as Symmetry,
+)
 from .structural.cycles import CycleVerdict as CycleVerdict, check_cycles as check_cycles
 from .structural.invariants import (
     ConservedSum as ConservedSum,

@@ -19,6 +19,7 @@ from .options import (
     grouped,
     number,
     stored_in,
+    value,
 )
 
 
@@ -66,6 +67,15 @@ def check(
     kept: MemoryOptions,
     checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
+    reduce: Annotated[
+        list[str] | None,
+        value(
+            "--reduce",
+            "NAME",
+            "Look at fewer configurations by symmetry, stubborn-sets or cone; may be repeated. "
+            "none: never.  [default: all of them where the graph is too large]",
+        ),
+    ] = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -79,6 +89,7 @@ def check(
     is refuted, 3 if one is not decided.
     """
     caps = search.saturation()
+    chosen = _chosen(reduce)
     where: _Where = {
         "memory": kept.limits(),
         "exact": not kept.fingerprints,
@@ -98,8 +109,14 @@ def check(
             assert not isinstance(system, Execution)
             system = system.with_input(snp.AnyInput(search.inputs))
         limits = {"max_configurations": max_configurations, "max_depth": max_depth}
+        given = system, queries, caps, limits, options, found, where
         try:
-            verdicts = _verdicts(system, queries, caps, limits, options, found, where, checkpoint)
+            if chosen:
+                verdicts = [_reduced(*given, chosen, number) for number in range(len(queries))]
+            else:
+                verdicts = _verdicts(*given, checkpoint)
+                if chosen is None and checkpoint is None and where["mesh"] is None:
+                    verdicts = _decided_further(given, verdicts)
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     if as_json:
@@ -112,6 +129,70 @@ def check(
         raise typer.Exit(FAILED)
     if not all(verdict.is_proved for verdict in verdicts):
         raise typer.Exit(NOT_DECIDED)
+
+
+#: The names of reductions on the command line.
+_REDUCTIONS = {
+    "symmetry": "Symmetry",
+    "stubborn-sets": "StubbornSets",
+    "cone": "ConeOfInfluence",
+}
+
+
+def _chosen(names: list[str] | None) -> tuple[str, ...] | None:
+    """The classes of the reductions to use; `None` for those that are needed. Another name is a
+    usage error."""
+    if not names:
+        return None
+    if names == ["none"]:
+        return ()
+    for name in names:
+        if name not in _REDUCTIONS:
+            known = f"write {', '.join(_REDUCTIONS)}, or none alone"
+            raise typer.BadParameter(f"{name!r} is no reduction ({known})", param_hint="--reduce")
+    return tuple(_REDUCTIONS[name] for name in names)
+
+
+def _reduced(
+    system: "ReadableModel",
+    queries: list[str],
+    caps: dict[str, int],
+    limits: dict[str, int | None],
+    options: "LoweringOptions",
+    progress: "Callable[[int, int], None] | None",
+    where: "_Where",
+    classes: tuple[str, ...],
+    number: int,
+) -> "Verdict":
+    """The verdict on one of the queries, with reductions."""
+    from ..check import check, reduction
+
+    return check(
+        cast("Explorable[Any, Any]", system),
+        queries[number],
+        **limits,  # pyright: ignore[reportArgumentType]
+        saturate=caps,
+        layout=options.get("layout"),
+        capacity=options.get("capacity"),
+        progress=progress,
+        reductions=[getattr(reduction, name)() for name in classes],
+        **where,
+    )
+
+
+def _decided_further(given: Any, verdicts: "list[Verdict]") -> "list[Verdict]":
+    """With reductions where the graph was too large and they help."""
+    from dataclasses import replace
+
+    from ..explore import Stop
+
+    found = []
+    for number, verdict in enumerate(verdicts):
+        if not verdict.is_decided and verdict.graph.stop is Stop.MAX_CONFIGURATIONS:
+            again = _reduced(*given, tuple(_REDUCTIONS.values()), number)
+            verdict = replace(again, not_reduced=()) if again.is_decided else verdict
+        found.append(verdict)
+    return found
 
 
 def _verdicts(
@@ -166,6 +247,8 @@ def _json(verdict: "Verdict") -> dict[str, Any]:
         "reason": advised(verdict.reason) or None,
         "missed": verdict.graph.missed,
         "vacuous": list(verdict.vacuous),
+        "reductions": list(verdict.reductions),
+        "not_reduced": list(verdict.not_reduced),
         **(trace if verdict.witness is not None else dict.fromkeys(trace)),
         "loop": verdict.loop,
     }

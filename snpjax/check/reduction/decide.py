@@ -56,21 +56,46 @@ def decided(
     if reductions is not None:
         plan = reduced(model, query, reductions, saturate=needs.saturate)
         found = in_reduced(plan) if plan.used else in_full(max_configurations)
+        if reductions and _is_cut_short(found):
+            found = _by_random_runs(model, query, needs, found, check) or found
         return replace(found, reductions=plan.used, not_reduced=plan.unused)
     first = in_full(min(max_configurations, _FIRST))
-    if first.is_decided or first.graph.stop is not Stop.MAX_CONFIGURATIONS:
+    if not _is_cut_short(first):
         return first
-    if asks_for_deadlocks(query):
-        run = halting_run(model, needs, first.graph.lowering)
-        shown = None if run is None else check(run)
-        if shown is not None and shown.witness is not None:
-            return replace(shown, graph=first.graph, vacuous=(), witness_graph=run)
+    shown = _by_random_runs(model, query, needs, first, check)
+    if shown is not None:
+        return shown
     plan = reduced(model, query, ALL_REDUCTIONS, saturate=needs.saturate)
     if plan.used:
         found = in_reduced(plan)
         if found.is_decided:
             return replace(found, reductions=plan.used)
     return first if max_configurations <= _FIRST else in_full(max_configurations)
+
+
+def _is_cut_short(found: Verdict[Any, Any]) -> bool:
+    """Whether a graph is too large for a verdict."""
+    return not found.is_decided and found.graph.stop is Stop.MAX_CONFIGURATIONS
+
+
+def _by_random_runs(
+    model: Explorable[Any, Any],
+    query: Query,
+    needs: Needs,
+    before: Verdict[Any, Any],
+    check: Check,
+) -> Verdict[Any, Any] | None:
+    """The verdict that a random run shows, where the question is whether something halts.
+
+    - `before`: the verdict of the part of the graph that was explored.
+    """
+    if not asks_for_deadlocks(query):
+        return None
+    run = halting_run(model, needs, before.graph.lowering)
+    shown = None if run is None else check(run)
+    if shown is None or shown.witness is None:
+        return None
+    return replace(shown, graph=before.graph, depth=before.depth, vacuous=(), witness_graph=run)
 
 
 def _in_reduced(
