@@ -25,7 +25,7 @@ from ..scale.checkpoint import Checkpoint
 from .query.formula import Query, comparisons
 from .query.names import Needs, check_clock, check_names
 from .query.parse import parse_query
-from .reduction.decide import decided
+from .reduction.decide import decided_by
 from .reduction.reductions import AbstractReduction
 from .temporal.ctl_fragment import FALSE, Form, Now, Release, universal
 from .temporal.kripke import Structure
@@ -119,7 +119,7 @@ def check(
             )
 
         if query is not None and form is not None:
-            return decided(
+            return decided_by(
                 subject,
                 query,
                 _reductions(reductions, is_plain=mesh is None and checkpoint is None),
@@ -162,7 +162,7 @@ def _reductions(
             "A search over a mesh, or with checkpoints, is not reduced. Leave out `reductions`, or "
             "`mesh` and `checkpoint`."
         )
-    return given
+    return tuple(given)
 
 
 def _check_query(graph: Graph, query: Query, form: Form) -> Verdict:

@@ -53,9 +53,8 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     - `vacuous`: remarks on parts that are true because their triggers never occur.
     - `reductions`: which reductions made the graph smaller; `not_reduced`: those that were asked
       for and are off, and why.
-    - `witness_graph`: where reductions were used, the graph in which the configurations and edges
-      of the witness are numbered: the computation in the original model. Where the cone of
-      influence was taken, its loop may close in that only.
+    - `computation`: that of the witness where it is not one of the graph; its configurations are
+      numbered from 0. Where the cone of influence was taken, its loop may close in that only.
     """
 
     status: Status
@@ -70,7 +69,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     vacuous: tuple[str, ...] = field(default=())
     reductions: tuple[str, ...] = ()
     not_reduced: tuple[str, ...] = ()
-    witness_graph: Graph[ConfigurationsT, StepsT] | None = field(default=None)
+    computation: Graph[ConfigurationsT, StepsT] | None = field(default=None)
 
     @property
     def num_configurations(self) -> int:
@@ -98,8 +97,8 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     def trace(self) -> Witness[ConfigurationsT, StepsT]:
         """The witness, or nothing, in the words of the model."""
         choices = GivenChoices([]) if self.choices is None else self.choices
-        graph = self.graph if self.witness_graph is None else self.witness_graph
-        return Witness(graph, self.witness or (), self.edges, choices)
+        visited = self.graph if self.computation is None else self.computation
+        return Witness(visited, self.witness or (), self.edges, choices)
 
     @property
     def rules(self) -> Int[np.ndarray, "steps choosers"]:

@@ -112,7 +112,7 @@ def check(
         given = system, queries, caps, limits, options, found, where
         try:
             if chosen:
-                verdicts = [_reduced(*given, chosen, number) for number in range(len(queries))]
+                verdicts = [_reduced(*given, chosen, at) for at in range(len(queries))]
             else:
                 verdicts = _verdicts(*given, checkpoint)
                 if chosen is None and checkpoint is None and where["mesh"] is None:
@@ -162,14 +162,14 @@ def _reduced(
     progress: "Callable[[int, int], None] | None",
     where: "_Where",
     classes: tuple[str, ...],
-    number: int,
+    at: int,
 ) -> "Verdict":
     """The verdict on one of the queries, with reductions."""
     from ..check import check, reduction
 
     return check(
         cast("Explorable[Any, Any]", system),
-        queries[number],
+        queries[at],
         **limits,  # pyright: ignore[reportArgumentType]
         saturate=caps,
         layout=options.get("layout"),
@@ -187,9 +187,9 @@ def _decided_further(given: Any, verdicts: "list[Verdict]") -> "list[Verdict]":
     from ..explore import Stop
 
     found = []
-    for number, verdict in enumerate(verdicts):
+    for at, verdict in enumerate(verdicts):
         if not verdict.is_decided and verdict.graph.stop is Stop.MAX_CONFIGURATIONS:
-            again = _reduced(*given, tuple(_REDUCTIONS.values()), number)
+            again = _reduced(*given, tuple(_REDUCTIONS.values()), at)
             verdict = replace(again, not_reduced=()) if again.is_decided else verdict
         found.append(verdict)
     return found

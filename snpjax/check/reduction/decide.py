@@ -28,7 +28,7 @@ Search: TypeAlias = Callable[[Explorable[Any, Any], Needs, int], Graph[Any, Any]
 Check: TypeAlias = Callable[[Graph[Any, Any]], Verdict[Any, Any]]
 
 
-def decided(
+def decided_by(
     model: Explorable[Any, Any],
     query: Query,
     reductions: Sequence[AbstractReduction] | None,
@@ -42,63 +42,63 @@ def decided(
     """The verdict on a query.
 
     With `reductions`, from a graph that those of them reduce that apply. By default from the full
-    graph; only if that is too large, by random runs where the question is whether something halts,
-    and from a graph that is reduced by all that apply.
+    graph; only if that is too large, from one that is reduced by all that apply. Where the
+    question is whether something halts, and the graph is too large, random runs are tried, too.
     """
     needs = needs_of(query, model, saturate=saturate, max_depth=max_depth)
-
-    def in_full(most: int) -> Verdict[Any, Any]:
-        return check(search(model, needs, most))
-
-    def in_reduced(plan: ReducedModel) -> Verdict[Any, Any]:
-        return _in_reduced(model, plan, query, needs, search, check, max_configurations, saturate)
-
+    if reductions == ():
+        return check(search(model, needs, max_configurations))
     if reductions is not None:
         plan = reduced(model, query, reductions, saturate=needs.saturate)
-        found = in_reduced(plan) if plan.used else in_full(max_configurations)
-        if reductions and _is_cut_short(found):
-            found = _by_random_runs(model, query, needs, found, check) or found
+        most = max_configurations
+        graph, found = _found(model, plan, query, needs, search, check, most, saturate)
+        if _is_cut_short(graph, found):
+            found = _by_random_runs(model, query, needs, graph, check) or found
         return replace(found, reductions=plan.used, not_reduced=plan.unused)
-    first = in_full(min(max_configurations, _FIRST))
-    if not _is_cut_short(first):
+    graph = search(model, needs, min(max_configurations, _FIRST))
+    first = check(graph)
+    if not _is_cut_short(graph, first):
         return first
-    shown = _by_random_runs(model, query, needs, first, check)
+    shown = _by_random_runs(model, query, needs, graph, check)
     if shown is not None:
         return shown
     plan = reduced(model, query, ALL_REDUCTIONS, saturate=needs.saturate)
     if plan.used:
-        found = in_reduced(plan)
+        most = max_configurations
+        _, found = _found(model, plan, query, needs, search, check, most, saturate)
         if found.is_decided:
             return replace(found, reductions=plan.used)
-    return first if max_configurations <= _FIRST else in_full(max_configurations)
+    if max_configurations <= _FIRST:
+        return first
+    return check(search(model, needs, max_configurations))
 
 
-def _is_cut_short(found: Verdict[Any, Any]) -> bool:
+def _is_cut_short(graph: Graph[Any, Any], found: Verdict[Any, Any]) -> bool:
     """Whether a graph is too large for a verdict."""
-    return not found.is_decided and found.graph.stop is Stop.MAX_CONFIGURATIONS
+    return not found.is_decided and graph.stop is Stop.MAX_CONFIGURATIONS
 
 
 def _by_random_runs(
     model: Explorable[Any, Any],
     query: Query,
     needs: Needs,
-    before: Verdict[Any, Any],
+    graph: Graph[Any, Any],
     check: Check,
 ) -> Verdict[Any, Any] | None:
     """The verdict that a random run shows, where the question is whether something halts.
 
-    - `before`: the verdict of the part of the graph that was explored.
+    - `graph`: the part of the graph that was explored.
     """
     if not asks_for_deadlocks(query):
         return None
-    run = halting_run(model, needs, before.graph.lowering)
+    run = halting_run(model, needs, graph.lowering)
     shown = None if run is None else check(run)
     if shown is None or shown.witness is None:
         return None
-    return replace(shown, graph=before.graph, depth=before.depth, vacuous=(), witness_graph=run)
+    return replace(shown, graph=graph, depth=graph.whole_depth, vacuous=(), computation=run)
 
 
-def _in_reduced(
+def _found(
     model: Explorable[Any, Any],
     plan: ReducedModel,
     query: Query,
@@ -107,8 +107,12 @@ def _in_reduced(
     check: Check,
     max_configurations: int,
     saturate: Mapping[str, int] | None,
-) -> Verdict[Any, Any]:
-    """The verdict in the graph of a reduced model, with a computation of the original one."""
+) -> tuple[Graph[Any, Any], Verdict[Any, Any]]:
+    """The graph of a reduced model, and the verdict in it with a computation of the original one.
+    Where nothing is reduced, those of the model itself."""
+    if not plan.used:
+        graph = search(model, needs, max_configurations)
+        return graph, check(graph)
     own = needs
     if plan.kept is not None:
         names = set(plan.schema().columns or ())
@@ -117,24 +121,18 @@ def _in_reduced(
     graph = search(plan, own, max_configurations)
     found = check(graph)
     if plan.families or plan.watched is not None:
-        found = replace(found, vacuous=())  # other conditions than those of the query may differ
+        found = replace(found, vacuous=())  # parts of the query may be true elsewhere
     if plan.watched is not None and not found.is_decided:
         found = replace(found, depth=0)  # steps that were left out may come earlier
     if found.witness is None:
-        return found
-    shown = lifted(
-        model,
-        plan,
-        graph,
-        found.witness,
-        found.loop,
-        needs,
-    )
-    return replace(
+        return graph, found
+    shown = lifted(model, plan, graph, found.witness, found.loop, needs)
+    is_made = np.asarray(shown.edges) != NO_EDGE
+    return graph, replace(
         found,
         witness=tuple(range(shown.graph.num_configurations)),
         loop=shown.loop,
         edges=tuple(shown.edges.tolist()),
-        choices=shown.graph.choices_along(shown.edges, np.asarray(shown.edges) != NO_EDGE),
-        witness_graph=shown.graph,
+        choices=shown.graph.choices_along(shown.edges, is_made),
+        computation=shown.graph,
     )

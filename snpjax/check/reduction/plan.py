@@ -36,6 +36,7 @@ from .questions import (
     has_next,
     is_known,
     reads,
+    reads_only,
     variables_of,
 )
 from .reductions import AbstractReduction, ConeOfInfluence, StubbornSets, Symmetry
@@ -276,8 +277,8 @@ def _with_stubborn_sets(
     else:
         if has_next(query):
             raise NotReduced("the query says `next`")
-        if reads(query, Observed.HALTED, Observed.FINAL):
-            raise NotReduced("the query reads `halted` or `final` beside other things")
+        if not reads_only(query, Observed.SPIKES):
+            raise NotReduced("the query reads more than tokens, and is not about deadlocks")
         watched = _watched(net, query)
         kind = "for linear time without next"
         if watched.all():

@@ -1,5 +1,7 @@
 """What a query asks, as far as reductions depend on it."""
 
+from dataclasses import fields
+
 from ..query.formula import (
     And,
     Comparison,
@@ -23,7 +25,10 @@ _KNOWN = (And, Comparison, Implies, InOrder, Not, Or, Temporal)
 
 def is_known(query: Query) -> bool:
     """Whether a query consists of formulas that are known here: linear time on all paths, or on
-    some path. Reductions are off for any other."""
+    some path, and nothing besides. Reductions are off for any other."""
+    beside = [x.name for x in fields(query) if x.name not in ("text", "on_all_paths", "formula")]
+    if any(getattr(query, name) for name in beside):
+        return False
     return all(isinstance(part, _KNOWN) for part in all_parts(query.formula))
 
 
@@ -35,6 +40,11 @@ def variables_of(formula: Formula) -> list[Variable]:
 def reads(query: Query, *observed: Observed) -> bool:
     """Whether a query compares one of these."""
     return any(variable.observed in observed for variable in variables_of(query.formula))
+
+
+def reads_only(query: Query, *observed: Observed) -> bool:
+    """Whether a query compares nothing but these."""
+    return all(variable.observed in observed for variable in variables_of(query.formula))
 
 
 def has_next(query: Query) -> bool:

@@ -1,6 +1,7 @@
 """The coloured graph of a model, and the components that a query does not tell apart."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -81,11 +82,9 @@ def _is_invariant(conditions: Sequence[Formula], family: Family, names: Sequence
 def _normal(formula: Formula, renamed: Mapping[str, str]) -> Hashable:
     """A condition with other names, such that the order of its parts does not matter."""
     match formula:
-        case Comparison(terms, relation, constant):
-            own = frozenset(
-                (v.observed, renamed.get(v.neuron, v.neuron), v.rule, x) for v, x in terms
-            )
-            return relation, constant, own
+        case Comparison(terms):
+            named = [(replace(v, neuron=renamed.get(v.neuron, v.neuron)), x) for v, x in terms]
+            return frozenset(named), replace(formula, terms=())
         case Not(part):
             return "not", _normal(part, renamed)
         case And(parts):
