@@ -10,10 +10,13 @@ import pytest
 import snpjax as snp
 from snpjax.check.query.names import needs_of
 from snpjax.check.query.parse import parse_query
-from snpjax.check.reduction import ConeOfInfluence, StubbornSets, Symmetry
-from snpjax.check.reduction.canonical_machine import CanonicalMachine
+from snpjax.check.reduction import ConeOfInfluence, StubbornSets, Symmetry, decide
+from snpjax.check.reduction.automorphisms import ColouredGraph
+from snpjax.check.reduction.canonical_machine import CanonicalMachine, sorted_fields
+from snpjax.check.reduction.net_relations import NetRelations, breakers_of_cycles
 from snpjax.check.reduction.plan import reduced
 from snpjax.check.reduction.stubborn_machine import StubbornNet
+from snpjax.sleptsov import Arcs, Execution, Petri, SleptsovNet
 from tests.support.helpers import script
 from tests.support.reduced_models import (
     PLACES,
@@ -187,3 +190,260 @@ def test_same_verdicts_of_many(name):
     run, most = SWEEPS[name]
     sweep = run(range(12, most))
     assert sweep.used >= most // 4 and sweep.fewer >= most // 12
+
+
+# ---- preconditions that switch a reduction off ----
+
+
+def petri(inputs, outputs, marking, rule=None, **more):
+    net = SleptsovNet(marking, inputs=Arcs.of(inputs), outputs=Arcs.of(outputs), **more)
+    return Execution(net, rule or Petri())
+
+
+#: Two tokens that walk along p1, p2 and p3, p4, independently of each other.
+TWO_WALKS = [(0, 0, 1), (2, 1, 1)], [(1, 0, 1), (3, 1, 1)], [1, 0, 1, 0]
+
+RING = snp.SpikingSystem(
+    [
+        snp.Neuron("n1", 1, ["a -> a"]),
+        snp.Neuron("n2", 0, ["a -> a", "a -> lambda"]),
+        snp.Neuron("far", 1, ["a -> a"]),
+    ],
+    [("n1", "n2"), ("n2", "n1"), ("n1", "far")],
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "query", "reduction", "why"),
+    [
+        (petri(*TWO_WALKS), "always (p2 = 0 implies next p2 = 0)", STUBBORN, "`next`"),
+        (petri(*TWO_WALKS), "always step <= 9", STUBBORN, "`step`"),
+        (petri(*TWO_WALKS), "always (halted or p1 + p3 >= 1)", STUBBORN, "more than tokens"),
+        (petri(*TWO_WALKS, rule=snp.sleptsov.Sleptsov()), "never halted", STUBBORN, "as often"),
+        (petri(*TWO_WALKS, priorities=[(0, 1)]), "never halted", STUBBORN, "priorities"),
+        (RING, "never halted", STUBBORN, "synchronous"),
+        (petri(*TWO_WALKS), "always p1 + p3 >= 0", STUBBORN, "every transition"),
+        (petri(*TWO_WALKS), "never halted", CONE, "halted"),
+        (petri(*TWO_WALKS), "eventually p2 = 1", CONE, "ever true"),
+        (petri(*TWO_WALKS, priorities=[(0, 1)]), "always p4 <= 1", CONE, "priorities"),
+        (petri(*TWO_WALKS), "always p2 + p4 <= 2", CONE, "all places"),
+        (RING, "always step <= 3", CONE, "step"),
+        (RING, "always far <= 1", CONE, "all neurons"),
+        (RING, "never emits(n1)", SYMMETRY, "emissions"),
+        (RING, "always n1 + n2 <= 1", SYMMETRY, "no components"),
+        (petri(*TWO_WALKS), "never (p2 = 1 and p4 = 0)", SYMMETRY, "no components"),
+        (RING.replace(signed=True), "always n1 <= 1", SYMMETRY, "variants"),
+        (RING.replace(signed=True), "always n1 <= 1", CONE, "variants"),
+    ],
+)
+def test_switched_off(model, query, reduction, why):
+    plan = plan_of(model, query, reduction)
+    assert plan.used == () and plan.watched is None and not plan.families and plan.kept is None
+    (unused,) = plan.unused
+    assert why in unused
+
+
+def test_the_answer_would_be_wrong():
+    """Each of these preconditions matters: without it the answer is another one."""
+    # Cone of influence of a net: the other transition may fire for ever.
+    starved = petri([(0, 0, 1), (2, 1, 1)], [(1, 0, 1), (2, 1, 1)], [1, 0, 1])
+    assert snp.check(starved, "eventually p2 = 1").is_refuted
+    assert snp.check(petri([(0, 0, 1)], [(1, 0, 1)], [1, 0]), "eventually p2 = 1")
+    # Stubborn sets and `next`: the other token may walk first.
+    assert snp.check(petri(*TWO_WALKS), "on some path next p3 = 0")
+    assert snp.check(petri(*TWO_WALKS), "on some path next p1 = 0")
+    # Symmetry: a condition that tells the two walks apart.
+    assert snp.check(petri(*TWO_WALKS), "on some path eventually (p2 = 1 and p4 = 0)")
+    assert plan_of(petri(*TWO_WALKS), "never (p2 = 1 and p4 = 1)", SYMMETRY).families
+
+
+def test_cycles_are_not_ignored():
+    """A transition that turns for ever may not put off what the query reads for ever."""
+    model = petri(
+        [(0, 0, 1), (1, 1, 1), (2, 2, 1)], [(1, 0, 1), (0, 1, 1), (3, 2, 1)], [1, 0, 1, 0]
+    )
+    query = "always p4 = 0"
+    plan = plan_of(model, query, STUBBORN)
+    assert plan.watched is not None and plan.watched.tolist().count(True) == 2
+    assert snp.check(reduced_graph(plan), query).is_refuted
+    everything = reduced(model, parse_query(query), [STUBBORN], saturate={})
+    assert everything.used == ("stubborn sets (for linear time without next)",)
+
+
+def test_breakers_of_cycles():
+    effect = np.asarray([[-1, 1, 0], [1, -1, 0], [0, -1, 1], [0, 0, 0]])
+    none = np.zeros(4, bool)
+    chosen = breakers_of_cycles(effect, none)
+    assert chosen[3] and chosen[:2].sum() == 1 and not chosen[2]
+    assert breakers_of_cycles(effect, np.asarray([True, False, False, True])).sum() == 2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_cycle_is_broken(seed):
+    """Every cycle of the markings of random nets fires a chosen transition."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    model = random_net(np.random.default_rng([seed, 6]))
+    chosen = breakers_of_cycles(NetRelations.of(model.net).effect, np.zeros(PLACES, bool))
+    graph = graph_of_net(model)
+    left = ~chosen[graph.transitions().transition]
+    pairs = np.unique(np.stack([graph.sources[left], graph.edge_targets[left]], axis=1), axis=0)
+    size = graph.num_configurations
+    ones = np.ones(len(pairs), bool)
+    parts, _ = connected_components(
+        csr_array((ones, pairs.T), shape=(size, size)), connection="strong"
+    )
+    assert parts == size and not np.any(pairs[:, 0] == pairs[:, 1])
+
+
+# ---- the parts ----
+
+
+def test_components_of_a_star():
+    """Three rays of two vertices around a centre; one of four has another colour."""
+    arcs = {(0, 1 + 2 * i): "in" for i in range(4)} | {
+        (1 + 2 * i, 2 + 2 * i): "out" for i in range(4)
+    }
+    colours = ["centre", *["a", "b"] * 3, "a", "c"]
+    (family,) = ColouredGraph(9, colours, arcs).components()
+    assert family.tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_a_wrong_exchange_is_none():
+    """A path of four vertices looks the same from both ends, but no two of them are
+    interchangeable by themselves."""
+    path = ColouredGraph(4, ["x"] * 4, {(0, 1): 1, (1, 2): 1, (2, 3): 1})
+    assert path.components() == [] and not path.is_automorphism({0: 3, 3: 0})
+    both = {(0, 1): 1, (1, 2): 1, (2, 3): 1, (3, 2): 1, (2, 1): 1, (1, 0): 1}
+    (family,) = ColouredGraph(4, ["x"] * 4, both).components()
+    assert family.tolist() == [[0, 1], [3, 2]]
+
+
+def test_sorted_on_the_device_as_on_the_host():
+    model = replicated_net(np.random.default_rng(0))
+    plan = plan_of(model, "never halted", SYMMETRY)
+    machine = plan.enumerable(saturate={}, clock=0)
+    assert isinstance(machine, CanonicalMachine)
+    places = machine.machine.machine.program.num_places
+    fields = np.zeros((places + 1, 200), np.uint32)
+    fields[:PLACES] = np.random.default_rng(1).integers(0, 3, (PLACES, 200))
+    found = machine.encode(machine.decode(jnp.asarray(fields)))
+    wanted = sorted_fields(fields.astype(np.int64), tuple(plan.families_of(machine)))
+    assert np.array_equal(np.asarray(found), wanted)
+    assert not np.array_equal(wanted, fields)
+
+
+# ---- through `check` ----
+
+
+@pytest.mark.parametrize("num", [3, 4, 5])
+def test_philosophers(num):
+    model = contest.philosophers(num)
+    assert graph_of_net(model).num_configurations == 3**num
+    assert len(graph_of_net(model).halting()) == 2
+    small = reduced_graph(plan_of(model, "never halted", STUBBORN))
+    assert small.num_configurations == {3: 27, 4: 79, 5: 223}[num] and len(small.halting()) == 2
+
+
+@pytest.mark.parametrize(("cards", "num"), [(1, 160), (2, 4600)])
+def test_kanban(cards, num):
+    model = contest.kanban(cards)
+    assert graph_of_net(model, most=5000).num_configurations == num
+    small = reduced_graph(plan_of(model, "never halted", STUBBORN))
+    assert small.num_configurations < num // 6 and len(small.halting()) == 0
+
+
+@pytest.mark.slow
+def test_philosophers_20_and_kanban_10():
+    """Their graphs have 3.5 * 10^9 and 1.0 * 10^9 markings."""
+    found = snp.check(contest.philosophers(20), "on some path eventually halted")
+    assert found.is_proved and found.replay().halted
+    found = snp.check(contest.kanban(10), "on some path eventually halted")
+    assert found.is_refuted and found.reductions[0] == "stubborn sets (for deadlocks)"
+    assert found.num_configurations == 210
+
+
+def test_witness_of_a_reduced_net():
+    model = contest.philosophers(3)
+    found = snp.check(model, "never halted", reductions=[STUBBORN, SYMMETRY, CONE])
+    mirrored = "symmetry (2 components of 6 places)"
+    assert found.is_refuted and found.reductions == ("stubborn sets (for deadlocks)", mirrored)
+    assert "reduced by stubborn sets (for deadlocks)" in str(found)
+    assert "not reduced by cone of influence: the query reads `halted`" in str(found)
+    run = found.replay()
+    assert run.halted and np.array_equal(run.marking, found.spikes[-1])
+
+
+def test_a_loop_is_closed_in_the_original_model():
+    """Two components that take turns: sorted, they repeat after one turn; in fact after two."""
+    inputs = [(0, 0, 1), (4, 0, 1), (1, 1, 1), (2, 2, 1), (5, 2, 1), (3, 3, 1)]
+    outputs = [(1, 0, 1), (0, 1, 1), (5, 1, 1), (3, 2, 1), (2, 3, 1), (4, 3, 1)]
+    model = petri(inputs, outputs, [1, 0, 1, 0, 1, 0])
+    found = snp.check(model, "on some path infinitely often p1 + p3 <= 1", reductions=[SYMMETRY])
+    assert found.is_proved and not found.reductions  # a token tells them apart
+    free = petri(
+        [(0, 0, 1), (1, 1, 1), (2, 2, 1), (3, 3, 1), (4, 0, 1), (4, 2, 1)],
+        [(1, 0, 1), (0, 1, 1), (3, 2, 1), (2, 3, 1), (4, 1, 1), (4, 3, 1)],
+        [1, 0, 1, 0, 1],
+    )
+    found = snp.check(free, "on some path infinitely often p1 + p3 = 1", reductions=[SYMMETRY])
+    assert found.is_proved and found.reductions and found.loop is not None
+    assert np.array_equal(found.spikes[-1], found.spikes[found.loop])
+    found.replay()
+
+
+def test_witness_of_a_cone():
+    """Outside the cone a neuron collects spikes for ever, so that nothing is repeated there."""
+    system = snp.SpikingSystem(
+        [
+            snp.Neuron("a", 1, ["a -> a"]),
+            snp.Neuron("b", 0, ["a -> a"]),
+            snp.Neuron("c", 0, ["a^2/a -> a"]),
+        ],
+        [("a", "b"), ("b", "a"), ("a", "c")],
+    )
+    query = "on some path infinitely often a = 1"
+    assert not snp.check(system, query, reductions=(), max_configurations=5).is_refuted
+    found = snp.check(system, query, reductions=CONE)
+    assert found.is_proved and found.num_configurations == 2
+    assert found.reductions == ("cone of influence (2 of 3 neurons)",)
+    assert found.spikes.shape[1] == 3
+    found.replay()
+
+
+def test_by_default_only_where_the_graph_is_too_large(monkeypatch):
+    model = contest.kanban(1)
+    found = snp.check(model, "never halted")
+    assert found.num_configurations == 160 and found.reductions == ()
+    monkeypatch.setattr(decide, "_FIRST", 50)
+    found = snp.check(model, "never halted")
+    assert found.is_proved and found.num_configurations == 23 and len(found.reductions) == 2
+    found = snp.check(model, "never halted", reductions=(), max_configurations=50)
+    assert found.status is snp.Status.BOUNDED and found.reductions == ()
+    # A random run shows a deadlock, and is none of the graph.
+    found = snp.check(contest.philosophers(3), "never halted", max_configurations=9)
+    assert found.is_refuted and found.num_configurations == 9 and not found.reductions
+    assert found.replay().halted
+
+
+def test_a_reduced_graph_that_is_cut_short_proves_nothing():
+    found = snp.check(
+        contest.kanban(1), "never halted", reductions=[STUBBORN], max_configurations=9
+    )
+    assert found.status is snp.Status.BOUNDED and found.depth == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (["symmetry"], TypeError, "has 'symmetry'. Give Symmetry()"),
+        ([STUBBORN], ValueError, "is not reduced"),
+    ],
+)
+def test_bad_reductions(given, error, message, tmp_path):
+    more = {"checkpoint": snp.Checkpoint(tmp_path)} if error is ValueError else {}
+    with pytest.raises(error, match=message.replace("(", r"\(").replace(")", r"\)")):
+        snp.check(contest.kanban(1), "never halted", reductions=given, **more)
+    with pytest.raises(ValueError, match="What a function reads is unknown"):
+        snp.check(contest.kanban(1), lambda c: c["P1"] >= 0, reductions=[STUBBORN])
