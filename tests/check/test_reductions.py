@@ -1,5 +1,6 @@
 """Reductions of `check` against full graphs, and preconditions that switch them off."""
 
+import json
 from functools import cache
 
 import jax
@@ -17,6 +18,7 @@ from snpjax.check.reduction.net_relations import NetRelations, breakers_of_cycle
 from snpjax.check.reduction.plan import reduced
 from snpjax.check.reduction.stubborn_machine import StubbornNet
 from snpjax.sleptsov import Arcs, Execution, Petri, SleptsovNet
+from tests.cli.test_cli import invoke
 from tests.support.helpers import script
 from tests.support.reduced_models import (
     PLACES,
@@ -410,6 +412,55 @@ def test_witness_of_a_cone():
     assert found.reductions == ("cone of influence (2 of 3 neurons)",)
     assert found.spikes.shape[1] == 3
     found.replay()
+
+
+def test_symmetry_of_a_system():
+    """Each client has a part of two neurons, one of which closes for a step."""
+    pairs = [(f"c{i}", f"d{i}") for i in range(3)]
+    system = snp.SpikingSystem(
+        [snp.Neuron(c, 1, ["a -> a", "a -> lambda"]) for c, _ in pairs]
+        + [snp.Neuron(d, 0, ["a -> a; 1"]) for _, d in pairs],
+        [*pairs, *((d, c) for c, d in pairs)],
+    )
+    query = "on some path infinitely often d0 + d1 + d2 = 2"
+    full = snp.check(system, query, reductions=())
+    found = snp.check(system, query, reductions=[SYMMETRY, STUBBORN])
+    assert found.is_proved and full.is_proved
+    assert found.reductions == ("symmetry (3 components of 2 neurons)",)
+    assert "synchronous" in found.not_reduced[0]
+    assert found.num_configurations < full.num_configurations
+    assert np.array_equal(found.spikes[-1], found.spikes[found.loop])
+    found.replay()
+
+
+NET = """<pnml xmlns="http://www.pnml.org/version-2009/grammar/pnml"><net id="n" type="t">
+<page id="g">
+<place id="p"><initialMarking><text>1</text></initialMarking></place><place id="q"/>
+<place id="r"><initialMarking><text>1</text></initialMarking></place><place id="s"/>
+<transition id="t"/><transition id="u"/>
+<arc id="a" source="p" target="t"/><arc id="b" source="t" target="q"/>
+<arc id="c" source="r" target="u"/><arc id="d" source="u" target="s"/>
+</page></net></pnml>"""
+
+
+def test_the_command(tmp_path):
+    file = tmp_path / "walks.pnml"
+    file.write_text(NET)
+    call = ["check", f"{file}", "never halted", "--rule", "petri"]
+    result = invoke(*call, "--reduce", "stubborn-sets", "--reduce", "cone", "--json")
+    (found,) = json.loads(result.stdout)["queries"]
+    assert found["status"] == "refuted" and found["configurations"] == 3
+    assert found["reductions"] == ["stubborn sets (for deadlocks)"]
+    assert found["not_reduced"][0].startswith("cone of influence: the query reads `halted`")
+    (found,) = json.loads(invoke(*call, "--json").stdout)["queries"]
+    assert found["configurations"] == 4 and found["reductions"] == []
+    (found,) = json.loads(invoke(*call, "--json", "--max-configurations", "2").stdout)["queries"]
+    assert found["status"] == "refuted" and found["configurations"] == 2  # by a random run
+    few = [*call, "--json", "--max-configurations", "2", "--reduce", "none"]
+    (found,) = json.loads(invoke(*few).stdout)["queries"]
+    assert found["status"] == "bounded"
+    wrong = invoke(*call, "--reduce", "symetry")
+    assert wrong.exit_code == 2 and "is no reduction (write symmetry" in wrong.stderr
 
 
 def test_by_default_only_where_the_graph_is_too_large(monkeypatch):

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Int
 
 from snpjax_formats import device_array
 
+from ..._text.counts import plural
 from ...explore.text import names_of
 from ...lowering import taken
 from ...machine import (
@@ -318,8 +319,9 @@ def _with_symmetry(found: ReducedModel, query: Query, saturate: Mapping[str, int
         found = _with_alike(found, net) if families else found
     if not families:
         raise NotReduced("no components can be exchanged without a change to a condition")
-    sizes = ", ".join(f"{len(family)} components of {family.shape[1]}" for family in families)
-    used = f"symmetry ({sizes} {'neurons' if net is None else 'places'})"
+    column = "neuron" if net is None else "place"
+    sizes = [f"{len(own)} components of {plural(own.shape[1], column)}" for own in families]
+    used = f"symmetry ({', '.join(sizes)})"
     return _with(found, families=tuple(families), used=(*found.used, used))
 
 
