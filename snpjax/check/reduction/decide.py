@@ -53,7 +53,8 @@ def decided_by(
         most = max_configurations
         graph, found = _found(model, plan, query, needs, search, check, most, saturate)
         if _is_cut_short(graph, found):
-            found = _by_random_runs(model, query, needs, graph, check) or found
+            shown = _by_random_runs(model, query, needs, graph, check)
+            found = found if shown is None else shown
         return replace(found, reductions=plan.used, not_reduced=plan.unused)
     graph = search(model, needs, min(max_configurations, _FIRST))
     first = check(graph)
