@@ -1,7 +1,7 @@
 """How long does it take to answer the deadlock question of nets whose graphs do not fit?
 
-Philosophers and Kanban of the Model Checking Contest in growing sizes. Each call is the first one of its size: programs
-are compiled in it.
+Philosophers and Kanban of the Model Checking Contest in growing sizes. Each call is the first one
+of its size: programs are compiled in it. The second number is that of the same call again.
 
     PYTHONPATH=.:formats python bench/deadlocks.py
 """
