@@ -112,7 +112,7 @@ def check(
         given = system, queries, caps, limits, options, found, where
         try:
             if chosen:
-                verdicts = [_reduced(*given, chosen, at) for at in range(len(queries))]
+                verdicts = [_reduced(*given, classes=chosen, at=i) for i in range(len(queries))]
             else:
                 verdicts = _verdicts(*given, checkpoint)
                 if chosen is None and checkpoint is None and where["mesh"] is None:
@@ -180,7 +180,7 @@ def _reduced(
     )
 
 
-def _decided_further(given: Any, verdicts: "list[Verdict]") -> "list[Verdict]":
+def _decided_further(given: tuple[Any, ...], verdicts: "list[Verdict]") -> "list[Verdict]":
     """With reductions where the graph was too large and they help."""
     from dataclasses import replace
 
@@ -189,7 +189,7 @@ def _decided_further(given: Any, verdicts: "list[Verdict]") -> "list[Verdict]":
     found = []
     for at, verdict in enumerate(verdicts):
         if not verdict.is_decided and verdict.graph.stop is Stop.MAX_CONFIGURATIONS:
-            again = _reduced(*given, tuple(_REDUCTIONS.values()), at)
+            again = _reduced(*given, classes=tuple(_REDUCTIONS.values()), at=at)
             verdict = replace(again, not_reduced=()) if again.is_decided else verdict
         found.append(verdict)
     return found

@@ -8,7 +8,6 @@ from jaxtyping import Bool
 from ..._text.model_warning import ModelWarning
 from ...sleptsov.model.arcs import Arcs
 from ...sleptsov.model.net import SleptsovNet
-from ...sleptsov.model.validity import KINDS
 from ...spiking.model.system import SpikingSystem
 from .net_relations import NetRelations
 
@@ -70,7 +69,10 @@ def net_of_cone(net: SleptsovNet, kept: Bool[np.ndarray, " places"]) -> Sleptsov
         warnings.simplefilter("ignore", ModelWarning)  # said of the net itself
         return SleptsovNet(
             net.marking[kept],
-            **{kind: within(getattr(net, kind)) for kind in KINDS},
+            inputs=within(net.inputs),
+            outputs=within(net.outputs),
+            inhibitors=within(net.inhibitors),
+            tests=within(net.tests),
             num_transitions=int(changing.sum()),
             place_names=[net.place_name(p) for p in np.flatnonzero(kept).tolist()],
             transition_names=[net.transition_name(t) for t in np.flatnonzero(changing).tolist()],

@@ -154,7 +154,8 @@ def _words(sets: Bool[np.ndarray, "*sets transitions"]) -> UInt32[np.ndarray, "*
     missing = -sets.shape[-1] % _BITS
     padded = np.pad(sets, [*[(0, 0)] * (sets.ndim - 1), (0, missing)])
     bits = padded.reshape(*sets.shape[:-1], -1, _BITS).astype(np.uint32)
-    return np.sum(bits << np.arange(_BITS, dtype=np.uint32), axis=-1, dtype=np.uint32)
+    words = bits << np.arange(_BITS, dtype=np.uint32)
+    return np.asarray(np.sum(words, axis=-1, dtype=np.uint32))
 
 
 def _packed(sets: Bool[Array, "transitions *paths"]) -> UInt32[Array, "words *paths"]:

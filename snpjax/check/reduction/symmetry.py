@@ -69,11 +69,9 @@ def _roles(query: Query, names: Sequence[str]) -> list[Hashable]:
 
 def _is_invariant(conditions: Sequence[Formula], family: Family, names: Sequence[str]) -> bool:
     """Whether exchanges of the first component with each other one change no condition."""
-    first, *others = family.tolist()
+    first, *others = ([names[column] for column in component] for component in family.tolist())
     for other in others:
-        renamed: dict[str, str] = {}
-        for one, two in zip(first, other, strict=True):
-            renamed[names[one]], renamed[names[two]] = names[two], names[one]
+        renamed = dict(zip([*first, *other], [*other, *first], strict=True))
         if any(_normal(formula, renamed) != _normal(formula, {}) for formula in conditions):
             return False
     return True
