@@ -69,9 +69,10 @@ def _roles(query: Query, names: Sequence[str]) -> list[Hashable]:
 
 def _is_invariant(conditions: Sequence[Formula], family: Family, names: Sequence[str]) -> bool:
     """Whether exchanges of the first component with each other one change no condition."""
-    first, *others = ([names[column] for column in component] for component in family.tolist())
+    first, *others = family.tolist()
     for other in others:
-        renamed = dict(zip([*first, *other], [*other, *first], strict=True))
+        pairs = zip([*first, *other], [*other, *first], strict=True)
+        renamed: dict[str, str] = {str(names[one]): str(names[two]) for one, two in pairs}
         if any(_normal(formula, renamed) != _normal(formula, {}) for formula in conditions):
             return False
     return True
