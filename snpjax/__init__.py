@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Certificate as Certificate,
         CertificateError as CertificateError,
         Certification as Certification,
+        ConeOfInfluence as ConeOfInfluence,
         Equivalence as Equivalence,
         Estimate as Estimate,
         Family as Family,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
         SameNumbers as SameNumbers,
         SameTraces as SameTraces,
         Status as Status,
+        StubbornSets as StubbornSets,
+        Symmetry as Symmetry,
         Verdict as Verdict,
         Wiring as Wiring,
         certify as certify,
@@ -141,10 +144,10 @@ lazily(
     {
         "snpjax_formats": "NotEnoughMemory graphs",
         ".check": """
-            Agreement Bisimilar Certificate CertificateError Certification Equivalence Estimate
-            Family FamilyVerdict Group Growth QueryError SameNumbers SameTraces Status Verdict
-            Wiring certify check check_invariants equivalent estimate growth invariants prove
-            prove_family
+            Agreement Bisimilar Certificate CertificateError Certification ConeOfInfluence
+            Equivalence Estimate Family FamilyVerdict Group Growth QueryError SameNumbers SameTraces
+            Status StubbornSets Symmetry Verdict Wiring certify check check_invariants equivalent
+            estimate growth invariants prove prove_family
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
         ".compilation": "use_compilation_cache",

@@ -52,6 +52,12 @@ from .query.errors import QueryError as QueryError
 from .query.names import Needs as Needs, needs_of as needs_of
 from .query.parse import parse_query as parse_query
 from .query.printing import to_nuxmv as to_nuxmv, to_prism as to_prism
+from .reduction import (
+    AbstractReduction as AbstractReduction,
+    ConeOfInfluence as ConeOfInfluence,
+    StubbornSets as StubbornSets,
+    Symmetry as Symmetry,
+)
 from .structural.cycles import CycleVerdict as CycleVerdict, check_cycles as check_cycles
 from .structural.invariants import (
     ConservedSum as ConservedSum,

@@ -54,8 +54,10 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     - `reason`: why it is not known.
     - `vacuous`: remarks on parts that are true because their triggers never occur.
     - `certificate`: an invariant that proves it without a complete graph, see `snpjax.certify`.
+    - `reductions`: which reductions made the graph smaller; `not_reduced`: those that were asked
+      for and are off, and why.
     - `computation`: that of the witness where it is not one of the graph; its configurations are
-      numbered from 0.
+      numbered from 0. Where the cone of influence was taken, its loop may close in that only.
     """
 
     status: Status
@@ -70,6 +72,8 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     reason: str = ""
     vacuous: tuple[str, ...] = field(default=())
     certificate: Certificate | None = None
+    reductions: tuple[str, ...] = ()
+    not_reduced: tuple[str, ...] = ()
     computation: Visited[ConfigurationsT, StepsT] | None = field(default=None)
 
     @property
@@ -169,6 +173,10 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
         yield f"{self.query}: {self.summary}"
         for remark in self.vacuous:
             yield f"  vacuous: {remark}"
+        for used in self.reductions:
+            yield f"  reduced by {used}"
+        for unused in self.not_reduced:
+            yield f"  not reduced by {unused}"
         yield from _witness_lines(self)
         yield from (f"  there {text}" for text in self.unseen)
 

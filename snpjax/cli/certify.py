@@ -7,7 +7,7 @@ import typer
 
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
 from .models import NetOptions, read_model
-from .options import AsJson, File, Strict, grouped, number, value
+from .options import AsJson, File, Parameters, Strict, grouped, number, value
 
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def certify(
         ),
     ] = None,
     nets: NetOptions,
+    parameters: Parameters = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -59,7 +60,14 @@ def certify(
     from . import data
     from .text import printable
 
-    model = read_model(file, nets, strict=strict, rule=rule, of_systems={"--inputs": inputs})
+    model = read_model(
+        file,
+        nets,
+        strict=strict,
+        parameters=parameters,
+        rule=rule,
+        of_systems={"--inputs": inputs},
+    )
     with refusals():
         if inputs is not None:
             assert not isinstance(model, Execution)

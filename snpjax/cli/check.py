@@ -82,8 +82,14 @@ def check(
         ),
     ] = False,
     seconds: Annotated[
-        float, typer.Option("--seconds", help="The time for a proof with --prove.", min=0.001)
-    ] = 10.0,
+        float | None,
+        typer.Option(
+            "--seconds",
+            help="The time for the search of each graph, or for each proof.  [default: no limit; "
+            "10 with --prove]",
+            min=0.001,
+        ),
+    ] = None,
     certificate: Annotated[
         Path | None,
         value(
@@ -99,6 +105,15 @@ def check(
             help="Try a proof by induction where a limit ends the search.",
         ),
     ] = True,
+    reduce: Annotated[
+        list[str] | None,
+        value(
+            "--reduce",
+            "NAME",
+            "Look at fewer configurations by symmetry, stubborn-sets or cone; may be repeated. "
+            "none: never.  [default: all of them where the graph is too large]",
+        ),
+    ] = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -120,6 +135,7 @@ def check(
     if prove and fair:
         message = "a proof by induction is about all paths (leave out --prove)"
         raise typer.BadParameter(message, param_hint="--fair")
+    chosen = _chosen(reduce)
     where: _Where = {
         "memory": kept.limits(),
         "exact": not kept.fingerprints,
@@ -139,13 +155,17 @@ def check(
             assert not isinstance(system, Execution)
             system = system.with_input(snp.AnyInput(search.inputs))
         limits = {"max_configurations": max_configurations, "max_depth": max_depth}
+        given = system, queries, fair or [], caps, limits, options, found, where
         try:
             if prove:
                 model = cast("Explorable[Any, Any]", system)
-                verdicts = [snp.prove(model, text, seconds=seconds) for text in queries]
+                verdicts = [snp.prove(model, text, seconds=seconds or 10.0) for text in queries]
+            elif chosen:
+                verdicts = [_reduced(*given, classes=chosen, at=i) for i in range(len(queries))]
             else:
-                given = (caps, limits, options, found, where, checkpoint, induction)
-                verdicts = _verdicts(system, queries, fair or [], *given)
+                verdicts = _verdicts(*given, checkpoint, induction, seconds)
+                if chosen is None and checkpoint is None and where["mesh"] is None:
+                    verdicts = _decided_further(given, verdicts)
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     if as_json:
@@ -166,6 +186,74 @@ def check(
         raise typer.Exit(NOT_DECIDED)
 
 
+#: The names of reductions on the command line.
+_REDUCTIONS = {
+    "symmetry": "Symmetry",
+    "stubborn-sets": "StubbornSets",
+    "cone": "ConeOfInfluence",
+}
+
+
+def _chosen(names: list[str] | None) -> tuple[str, ...] | None:
+    """The classes of the reductions to use; `None` for those that are needed. Another name is a
+    usage error."""
+    if not names:
+        return None
+    if names == ["none"]:
+        return ()
+    for name in names:
+        if name not in _REDUCTIONS:
+            known = f"write {', '.join(_REDUCTIONS)}, or none alone"
+            message = f"{name!r} is not a reduction ({known})"
+            raise typer.BadParameter(message, param_hint="--reduce")
+    return tuple(_REDUCTIONS[name] for name in names)
+
+
+def _reduced(
+    system: "ReadableModel",
+    queries: list[str],
+    fair: list[str],
+    caps: dict[str, int],
+    limits: dict[str, int | None],
+    options: "LoweringOptions",
+    progress: "Callable[[int, int], None] | None",
+    where: "_Where",
+    classes: tuple[str, ...],
+    at: int,
+) -> "Verdict":
+    """The verdict on one of the queries, with reductions."""
+    from ..check import check, reduction
+
+    return check(
+        cast("Explorable[Any, Any]", system),
+        queries[at],
+        fair=fair,
+        **limits,  # pyright: ignore[reportArgumentType]
+        saturate=caps,
+        layout=options.get("layout"),
+        capacity=options.get("capacity"),
+        progress=progress,
+        reductions=[getattr(reduction, name)() for name in classes],
+        **where,
+    )
+
+
+def _decided_further(given: tuple[Any, ...], verdicts: "list[Verdict]") -> "list[Verdict]":
+    """With reductions where the graph was too large and they help."""
+    from dataclasses import replace
+
+    from ..explore import Stop
+
+    found = []
+    for at, verdict in enumerate(verdicts):
+        graph = verdict.graph
+        if not verdict.is_decided and graph and graph.stop is Stop.MAX_CONFIGURATIONS:
+            again = _reduced(*given, classes=tuple(_REDUCTIONS.values()), at=at)
+            verdict = replace(again, not_reduced=()) if again.is_decided else verdict
+        found.append(verdict)
+    return found
+
+
 def _verdicts(
     system: "ReadableModel",
     queries: list[str],
@@ -177,10 +265,11 @@ def _verdicts(
     where: "_Where",
     folder: Path | None,
     induction: bool,
+    seconds: float | None,
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
     from ..check import check, needs_of, parse_query
-    from ..explore import explore
+    from ..explore import Patience, Stop, explore
 
     plans = [
         needs_of(parse_query(text, fair=fair), system, saturate=caps, max_depth=limits["max_depth"])
@@ -195,18 +284,23 @@ def _verdicts(
     verdicts = []
     for text, plan, key in zip(queries, plans, keys, strict=True):
         if key not in graphs:
-            graphs[key] = explore(
-                cast("Explorable[Any, Any]", system),
-                **limits,  # pyright: ignore[reportArgumentType]
-                saturate=plan.saturate,
-                clock=plan.clock,
-                layout=options.get("layout", "auto"),
-                capacity=options.get("capacity"),
-                progress=progress,
-                checkpoint=checkpoint_in(folders.get(key)),
-                **where,
-            )
-        verdicts.append(check(graphs[key], text, fair=fair, induction=induction))
+            patience = Patience(seconds)
+            with patience.until_interrupted():
+                graphs[key] = explore(
+                    cast("Explorable[Any, Any]", system),
+                    **limits,  # pyright: ignore[reportArgumentType]
+                    saturate=plan.saturate,
+                    clock=plan.clock,
+                    layout=options.get("layout", "auto"),
+                    capacity=options.get("capacity"),
+                    progress=progress,
+                    checkpoint=checkpoint_in(folders.get(key)),
+                    seconds=patience,
+                    **where,
+                )
+        is_late = graphs[key].stop in (Stop.MAX_SECONDS, Stop.INTERRUPTED)
+        proves = induction and not is_late
+        verdicts.append(check(graphs[key], text, fair=fair, induction=proves))
     return verdicts
 
 
@@ -224,6 +318,8 @@ def _json(verdict: "Verdict") -> dict[str, Any]:
         "missed": 0.0 if verdict.graph is None else verdict.graph.missed,
         "certificate": None if certificate is None else certificate.to_dict(),
         "vacuous": list(verdict.vacuous),
+        "reductions": list(verdict.reductions),
+        "not_reduced": list(verdict.not_reduced),
         **(trace if verdict.witness is not None else dict.fromkeys(trace)),
         "loop": verdict.loop,
         "unseen": list(verdict.unseen),

@@ -31,6 +31,11 @@ class Patience:
         """Whether the time is limited."""
         return self._until is not None
 
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left, or `None`."""
+        return None if self._until is None else max(self._until - time.monotonic(), 0.0)
+
     def stop(self) -> Stop | None:
         """Why to end now, if at all."""
         if self._is_interrupted:

@@ -130,13 +130,18 @@ def proved(system: Any, wanted: Invariance, seconds: float) -> Verdict[Any, Any]
     return Verdict(yes, wanted.query.text, None, certificate=certificate)
 
 
-def decided(verdict: Verdict[Any, Any], query: Query, model: Any) -> Verdict[Any, Any]:
-    """A verdict on a part of a graph, or what induction finds where a limit left it open."""
+def decided(
+    verdict: Verdict[Any, Any], query: Query, model: Any, seconds: float | None
+) -> Verdict[Any, Any]:
+    """A verdict on a part of a graph, or what induction finds where a limit left it open.
+
+    - `seconds`: no more than these are used, and no more than 10.
+    """
     wanted = invariance_of(query)
     if verdict.status is not Status.BOUNDED or wanted is None or wanted.problem is not None:
         return verdict
     try:
-        found = proved(model, wanted, SECONDS)
+        found = proved(model, wanted, SECONDS if seconds is None else min(seconds, SECONDS))
     except NotImplementedError:
         return verdict
     except ImportError as error:
