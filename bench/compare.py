@@ -57,7 +57,7 @@ def read(path: Path, field: str = "value") -> dict[tuple[str, str], Value]:
     except OSError as error:
         raise BadFile(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise BadFile(f"{path}: this is no text. Give a file that run.py wrote.") from None
+        raise BadFile(f"{path}: this is not a text. Give a file that run.py wrote.") from None
     found: dict[tuple[str, str], Value] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():

@@ -23,9 +23,9 @@ OURS = ("cold", "warm", "kept")
 INTRODUCTION = """\
 # Benchmarks
 
-How long public calls take, beside other tools where there is one that does the same work. Plots and
-tables are drawn from the results in `bench/measured` whenever this page is built. `bench/README.md`
-lists the question behind each script and how to measure again:
+This page shows how long public calls take, and compares them with other tools that do the same
+work. Its plots and tables are generated from the results in `bench/measured`. `bench/README.md`
+lists the question behind each script, and how to repeat the measurements:
 
 ```sh
 PYTHONPATH=.:formats python bench/run.py -o new.jsonl
@@ -57,7 +57,7 @@ def times_as_fast(kinds: Mapping[str, Mapping[str, Any]], tool: str) -> float:
 
 
 def against(device: str) -> list[tuple[str, str, float]]:
-    """Figure, tool and how many times as fast, for all that were timed beside a tool."""
+    """Figure, tool and how many times as fast, for all that were timed together with a tool."""
     return [
         (name, tool, times_as_fast(kinds, tool))
         for name, kinds in results(device).items()
@@ -100,7 +100,7 @@ def draw_sorting(path: Path) -> None:
 
 
 def table(device: str) -> Iterable[str]:
-    yield "| figure | unit | cold | warm | beside |"
+    yield "| figure | unit | cold | warm | other tools |"
     yield "|---|---|---|---|---|"
     for name, kinds in results(device).items():
         unit = next(iter(kinds.values()))["unit"]
@@ -131,7 +131,7 @@ def main(folder: Path = FOLDER) -> None:
         lines += [f"## On {words}", "", f"{sources(device)}.", ""]
         if against(device):
             draw_against(device, folder / f"against_{device}.svg")
-            lines += [f"![snpjax beside other tools on {words}](against_{device}.svg)", ""]
+            lines += [f"![snpjax and other tools on {words}](against_{device}.svg)", ""]
         lines += [*table(device), ""]
     (folder / "index.md").write_text("\n".join(lines), encoding="utf-8")
 

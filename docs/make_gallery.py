@@ -288,7 +288,7 @@ ENTRIES: tuple[Entry, ...] = (
         "The module ADD",
         IPY,
         "gallery/add.snp.json",
-        "Instruction `li` of a register machine: add 1 to register `r` and go on with `lj` or "
+        "Instruction `li` of a register machine: add 1 to register `r` and continue with `lj` or "
         "`lk`. A register that holds n has 2n spikes.",
         (
             Query("eventually (halted and r = 6)"),
@@ -301,7 +301,7 @@ ENTRIES: tuple[Entry, ...] = (
         "The module SUB",
         IPY,
         "gallery/sub.snp.json",
-        "Subtract 1 from register `r` and go on with `lj`; if it is 0, go on with `lk`.",
+        "Subtract 1 from register `r` and continue with `lj`; if it is 0, continue with `lk`.",
         (
             Query("eventually (halted and r = 2)"),
             Query("eventually emits(lj)"),

@@ -14,7 +14,7 @@ import numpy as np
 
 import snpjax as snp
 from snpjax import graphs
-from snpjax.cli.options import layout_name
+from snpjax.cli.options import option_name
 from snpjax.drawing.scene import to_svg
 from snpjax.io.proliferation import read_model
 from snpjax.proliferation import calibrate
@@ -120,7 +120,7 @@ def timings() -> None:
         x = jnp.asarray(np.random.default_rng(0).random(num) < 0.3, jnp.int32)
         for layout in (ELL, SlicedELL, CSR, COO, Dense):
             stored = layout.from_edges(edges)
-            seconds[layout_name(layout), f"{num:,} neurons"] = least_seconds(stored, x)
+            seconds[option_name(layout), f"{num:,} neurons"] = least_seconds(stored, x)
     chosen = min((name for name in seconds if name[1].startswith("4")), key=lambda n: seconds[n])
     with new_figure((5, 2.4)) as figure:
         snp.viz.timings(seconds, chosen=chosen, ax=figure.subplots())
@@ -141,12 +141,12 @@ def least_seconds(stored: AbstractLayout, x: jax.Array) -> float:
 
 
 def proliferation() -> None:
-    """A fitted model beside what was measured."""
+    """A fitted model and the measured histogram."""
     file = read_model(EXAMPLES / "proliferation.model.json")
     guess, measured = file.model(), file.histogram("target")
     assert file.bins is not None
     fit = calibrate(guess, measured, bins=file.bins, bounds=file.bounds, starts=2)
-    save(draw(fit.model, measured, bins=file.bins), PICTURES / "proliferation.png", dpi=100)
+    save(draw(fit.model, measured), PICTURES / "proliferation.png", dpi=100)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/viewing.md, with Chromium: `pip install ".[browser]"`."""
+"""Makes the pictures of docs/viewing.md, with Chromium: `pip install '.[browser]'`."""
 
 import os
 import shutil

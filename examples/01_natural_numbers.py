@@ -17,7 +17,7 @@ solution = snp.run(system, choice=snp.UniformChoice(jax.random.key(1)))
 print(solution)
 print("number generated:", solution.interval())
 
-# Ten thousand computations in one batch. Each more step is half as likely as the one before.
+# Ten thousand computations in one batch. Each number is half as likely as the one before it.
 paths = snp.run(system, choice=snp.UniformChoice(jax.random.key(0)), paths=10_000, max_steps=100)
 numbers = Counter(paths.intervals().tolist())
 for number in sorted(numbers):

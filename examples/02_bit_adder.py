@@ -20,7 +20,7 @@ def add(x: int, y: int) -> int:
         output="adder",
     )
     solution = snp.run(system)
-    # Input of step 1 is added in step 2, so the sum begins there.
+    # The input of step 1 is added in step 2, so the sum begins there.
     return sum(int(bit) << place for place, bit in enumerate(solution.spike_train[1:]))
 
 

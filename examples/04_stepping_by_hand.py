@@ -23,7 +23,7 @@ print(f"{state.step:4} {state.spikes[0]:2} {state.timers[0]:7} {state.spikes[1]:
 assert state.step == 6 and state.spikes[:2].tolist() == [0, 3]
 
 
-# The same computation as one `lax.scan`. A halted state steps to itself: more steps do no harm.
+# The same computation as one `lax.scan`. A halted state steps to itself, so extra steps do no harm.
 def body(state, _):
     state, record = step(program, state, choice)
     return state, record.output[0]

@@ -1,45 +1,25 @@
-"""Subset sum by nondeterminism and delays: does a subset of `numbers` add up to `target`?
+"""Subset sum by nondeterministic choices and delays: does a subset of `numbers` add up to `target`?
 
-Both families of Leporati et al. 2009. In step 1 each number is chosen or not: its neuron c{i}
-spikes at once, together with c0, or one step too late.
+Both families of Leporati et al. 2009; the non-uniform one is in `published_systems.py`. In step 1
+each number is chosen or not: its neuron c{i} spikes at once, together with c0, or a step too late.
 """
 
 from itertools import combinations
 
 import jax
 import numpy as np
+from published_systems import chosen_numbers, subset_sum
 
 import snpjax as snp
 
 
-def choosers(numbers: list[int]) -> tuple[list[snp.Neuron], list[tuple[str, str]]]:
-    """d{i} spikes in step 2 iff number i is chosen."""
-    neurons, synapses = [snp.Neuron("c0", 1, ["a -> a"])], []
-    for i, _ in enumerate(numbers, start=1):
-        neurons.append(snp.Neuron(f"c{i}", 1, ["a -> a", "a -> a; 1"]))
-        neurons.append(snp.Neuron(f"d{i}", 0, ["a^2 -> a", "a -> lambda"]))
-        synapses += [("c0", f"d{i}"), (f"c{i}", f"d{i}")]
-    return neurons, synapses
-
-
-def nonuniform(numbers: list[int], target: int) -> snp.SpikingSystem:
-    """The numbers are in the synapses, the target in a rule: `out` spikes iff the sum is right."""
-    neurons, synapses = choosers(numbers)
-    for i, number in enumerate(numbers, start=1):
-        for k in range(number):
-            neurons.append(snp.Neuron(f"e{i},{k}", 0, ["a -> a"]))
-            synapses += [(f"d{i}", f"e{i},{k}"), (f"e{i},{k}", "out")]
-    neurons.append(snp.Neuron("out", 0, [snp.Rule(target, target, 1)]))
-    return snp.SpikingSystem(neurons, synapses, output="out")
-
-
 def uniform(numbers: list[int], target: int) -> snp.SpikingSystem:
-    """Numbers are initial spikes, and the rules know only how many there are: halts iff equal.
+    """Numbers are initial spikes; rules depend only on how many there are. Halts iff equal.
 
-    A store holds 2v spikes; one spike more makes it fire v times. When all are done, t2 does that
-    to the sum and to the target, and g1 notices if one of them lasts longer.
+    A store holds 2v spikes; one more spike makes it fire v times. When all stores have finished,
+    t2 starts the sum and the target in the same way, and g1 detects if one of them lasts longer.
     """
-    neurons, synapses = choosers(numbers)
+    neurons, synapses = chosen_numbers(numbers)
     store = ["a(aa)+/a^2 -> a"]
     for i, number in enumerate(numbers, start=1):
         neurons.append(snp.Neuron(f"in{i}", 2 * number, store))
@@ -65,7 +45,7 @@ numbers = [3, 5, 6, 10]
 choice = snp.UniformChoice(jax.random.key(0))
 for target in (8, 12, 14, 24):
     by_force = any(sum(c) == target for k in range(5) for c in combinations(numbers, k))
-    first = snp.run(nonuniform(numbers, target), choice=choice, paths=512, max_steps=10)
+    first = snp.run(subset_sum(numbers, target), choice=choice, paths=512, max_steps=10)
     second = snp.run(uniform(numbers, target), choice=choice, paths=512, max_steps=100)
     answers = bool(np.any(first.counts() > 0)), bool(np.any(second.halted))
     print(f"{target:3}: {answers[0]!s:5} in {np.sum(first.counts() > 0):3} of 512 random paths")

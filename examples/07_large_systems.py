@@ -1,7 +1,7 @@
 """Sorting with populations and projections: nine million synapses that are never listed.
 
-`s[j]` gets as many spikes as inputs are still busy. It fires at exactly n - j of them and forgets
-any other number: n forgetting rules, which are one consume-all rule here.
+In each step `s[j]` receives one spike from every input that is still busy. It fires for exactly
+n - j spikes and forgets any other number: n forgetting rules, which are one consume-all rule here.
 """
 
 import numpy as np
@@ -38,5 +38,5 @@ solution = snp.run(system, save=snp.SAVE_FINAL)
 print(f"sorted after {solution.steps:,} steps:", solution.spikes_of("o"))
 assert np.array_equal(solution.spikes_of("o"), sorted(numbers.tolist()))
 
-# The same system neuron by neuron, in a size that can be read.
+# The same system neuron by neuron, small enough to read.
 print(snp.PopulationSystem([snp.Population("p", 3, [1, 2, 3], ["a^2/a -> a; 1"])]).expand())

@@ -1,4 +1,4 @@
-"""All branches at once: what a system can compute, instead of what it happened to compute."""
+"""Explore all computations: what a system can compute, not what one run happens to compute."""
 
 from itertools import combinations
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import snpjax as snp
 
 
-# A generator: every number it can compute. Its graph is finite, so the answer is complete.
+# Every number that a generator can compute. Its graph is finite, so the answer is complete.
 generator = snp.read(Path(__file__).with_name("natural_numbers.pli"))
 graph = snp.explore(generator)
 print(graph)
@@ -18,7 +18,7 @@ assert computed.values == tuple(range(2, 21)), "all but 1"
 
 # Subset sum: every subset is one choice of the first step, and `out` spikes iff a sum is right.
 def subset_sum(numbers: list[int], target: int) -> snp.SpikingSystem:
-    """A number is sent, all of it at once, or kept."""
+    """A number is either sent in one step, or kept."""
     neurons = [snp.Neuron(f"c{i}", 1, ["a -> a", "a -> lambda"]) for i in range(len(numbers))]
     synapses = [(f"c{i}", "out", number) for i, number in enumerate(numbers)]
     neurons.append(snp.Neuron("out", 0, [snp.Rule(target, target, 1)]))
@@ -34,7 +34,7 @@ for target in (2, 37, 99, 132, 133):
     print(f"{target:4}: {graph.num_choices:4} choices, {'some' if len(spiking) else 'no'} subset")
     assert graph.is_complete and bool(len(spiking)) == bool(by_force)
     if len(spiking):
-        # The choices that lead there are replayed as a run: those of the first step are the subset.
+        # Replay the choices that lead there as a run: those of the first step are the subset.
         run = snp.run(graph.system, choice=graph.witness(int(spiking[0])), max_steps=1)
         assert run.spikes_of("out") == target
         chosen = tuple(x for x, rule in zip(numbers, run.rules[0], strict=False) if rule == 0)

@@ -1,8 +1,8 @@
-"""SAT in linear time and exponential space: neurons divide until there is one for every assignment.
+"""SAT in linear time and exponential space: neurons divide until every assignment has one.
 
-The formula is a DIMACS file, or several: `python examples/10_sat.py examples/*.cnf`. Two published
-families of systems decide each; the answer is whether the output neuron ever spikes, and it comes
-in a step that is known in advance.
+Formulas are DIMACS files: `python examples/10_sat.py examples/*.cnf`. Two published families of
+systems decide each formula. The output neuron spikes if and only if the formula is satisfiable, in
+a step that is known in advance.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Plasticity: a neuron that rewires itself each time, and so computes the numbers 3k + 1.
+"""Plasticity: a neuron rewires itself each time that it spikes, which computes the numbers 3k + 1.
 
-Neuron i has no synapse. Its rule `a -> +-1(i, {j, m})` makes one, to j or to m, sends a spike along
-it, and deletes it one step later. By m the spike leaves at once; by j it comes back to i by way of
-l, three steps later, to choose again.
+Neuron i has no synapse. Its rule `a -> +-1(i, {j, m})` creates one, to j or to m, sends a spike
+along it, and deletes it one step later. Through m the spike leaves the system; through j and l it
+returns to i three steps later, and i chooses again.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ import snpjax as snp
 system = snp.read(Path(__file__).with_name("plasticity.snp.json"))
 key = jax.random.key(0)
 
-# One computation: which synapses there were after each step.
+# One computation: the synapses after each step.
 solution = snp.run(system, choice=snp.UniformChoice(key), max_steps=30)
 for row in range(len(solution.configurations)):
     network = solution.network(row)
@@ -23,12 +23,12 @@ for row in range(len(solution.configurations)):
     print(row, solution.configurations[row], *arcs)
 assert solution.halted
 
-# Many computations: the numbers that happened to come out.
+# Many computations: the numbers that they happen to compute.
 batch = snp.run(system, choice=snp.UniformChoice(key), max_steps=64, paths=1000)
 numbers = set(batch.intervals().compressed().tolist())
 print("random paths:", sorted(numbers))
 
-# All computations: the synapses are part of what tells configurations apart, so the graph is small.
+# All computations. Configurations include the synapses, and the graph is small.
 graph = snp.explore(system)
 computed = graph.intervals(40)
 print(graph)

@@ -1,8 +1,8 @@
-"""How fast do cells divide? Read from two histograms of a dye that every division halves.
+"""How fast do cells divide? The answer is in two histograms of a dye that every division halves.
 
-A made-up population of resting and cycling cells (examples/make_proliferation_data.py) was
-measured at the beginning and after 120 hours. The model's exact expectation is fitted to the second
-histogram, and the fit is compared with a simulation of every single cell.
+The histograms are those of an invented population of resting and cycling cells, at the beginning
+and after 120 hours (examples/make_proliferation_data.py). The exact expectation of a model is
+fitted to the second histogram, and the fit is compared with a simulation of every single cell.
 """
 
 from pathlib import Path

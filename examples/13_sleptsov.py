@@ -1,7 +1,7 @@
-"""A program that is a net of places and transitions: half of a scalar product.
+"""A program as a net of places and transitions: half of a scalar product.
 
-Two multiplications run at once, an addition joins their results, and a sub-net of our own, read
-from a file, halves it. The linked net is run, written as LSN, and its answer is checked.
+Two multiplications run at the same time, an addition joins their results, and a sub-net from a
+file halves the sum. The linked net is run, written as LSN, and its answer is checked.
 """
 
 import tempfile
@@ -11,7 +11,7 @@ import snpjax as snp
 from snpjax.sleptsov import Composition, SubNet
 
 
-# The file computes 9 div 2. A sub-net rests with tokens in its control places, and no operand.
+# The file computes 9 div 2. At rest, a sub-net has tokens in its control places and no operand.
 resting = snp.read_net(Path(__file__).with_name("half.lsn")).replace(marking=[0, 0, 1, 1])
 half = SubNet(resting, (0,), 1, 2, 3)
 

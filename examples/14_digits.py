@@ -1,11 +1,11 @@
-"""Handwritten digits told apart by an SN P system of integers: trained, exported, checked.
+"""Classify handwritten digits by an SN P system of integers: train it, export it, check it.
 
 The 1,797 digits of scikit-learn have 8 x 8 pixels of 0 to 16, which are numbers of spikes. 64 input
-neurons send them all in the first step; hidden neurons fire for every 16 spikes that they receive
-through weights of -3 to 3; ten neurons count, and the one with most spikes is the answer. Three
-quarters of the images are for training, the others for the test.
+neurons send them all in the first step; hidden neurons fire once for every 16 spikes that they
+receive through weights of -3 to 3; ten neurons count, and the one with the most spikes is the
+answer. Three quarters of the images are for training, the others for the test.
 
-    pip install ".[learn,select]"
+    pip install '.[learn,select]'    # in a clone
     python 14_digits.py [--seeds 5] [--ternary]
 """
 
@@ -30,7 +30,7 @@ try:
     from sklearn.model_selection import train_test_split  # pyright: ignore[reportMissingImports]
     from sklearn.neural_network import MLPClassifier  # pyright: ignore[reportMissingImports]
 except ImportError as error:
-    print(f'This example needs {error.name}: pip install ".[learn,select]"')
+    print(f"This example needs {error.name}: pip install '.[learn,select]' in a clone of snpjax")
     raise SystemExit(0) from None
 
 
@@ -38,7 +38,7 @@ STEPS = 10  # one for the input, nine to fire in
 
 
 def shifted(images, key):
-    """Half of the images moved by up to a pixel."""
+    """Move half of the images by up to one pixel."""
     by, who = jr.split(key)
     moves = jr.randint(by, (len(images), 2), -1, 2) * jr.bernoulli(who, shape=(len(images), 1))
     padded = jnp.pad(images.reshape(-1, 8, 8), ((0, 0), (1, 1), (1, 1)))
@@ -47,13 +47,13 @@ def shifted(images, key):
 
 
 def counted(layers, images):
-    """The counts of the ten neurons: all pixels are sent in the first step."""
+    """The counts of the ten output neurons."""
     hidden, counting = layers
     return counting.response(hidden(images.T[None]))[1]
 
 
 def weights(layers):
-    """What is trained."""
+    """The trained parameters."""
     return [layer.model.synapses for layer in layers]
 
 
@@ -103,7 +103,7 @@ accuracies, network, logits = [], None, np.zeros(0)
 for seed in range(options.seeds):
     one, other, third = jr.split(jr.key(seed), 3)
     layers = drawn(64, size, fires, one), drawn(size, 10, (), other)
-    layers, losses = learn.fit(
+    fitted = learn.fit(
         layers,
         loss,
         adam,
@@ -112,14 +112,17 @@ for seed in range(options.seeds):
         key=third,
         where=weights,
     )
-    network = learn.chain(layers, source=learn.relay(16))
+    network = learn.chain(fitted.model, source=learn.relay(16))
     logits = np.asarray(answers(network, jnp.asarray(test.T, jnp.float32)))
     accuracies.append(np.mean(np.argmax(logits, axis=0) == test_labels))
-    print(f"seed {seed}: {accuracies[-1]:.1%} of {len(test)} test images, loss {losses[-1]:.3f}")
+    print(
+        f"seed {seed}: {accuracies[-1]:.1%} of {len(test)} test images, "
+        f"loss {fitted.losses[-1]:.3f}"
+    )
 print(f"mean {np.mean(accuracies):.2%}, {time.process_time() - began:.0f} s of CPU time")
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # they say that they did not converge
+    warnings.simplefilter("ignore")  # about convergence
     linear = LogisticRegression(max_iter=300).fit(train / 16, train_labels)
     floats = MLPClassifier((size,), max_iter=200, random_state=0).fit(train / 16, train_labels)
 print(
@@ -127,7 +130,7 @@ print(
     f"same size {floats.score(test / 16, test_labels):.2%}"
 )
 
-# The exact system, its integers, and its runs: of all test images, on every kind of device.
+# The exact system, and its runs on all test images, on every kind of device.
 assert network is not None
 system = learn.to_system(network.model, round=True)
 integers = sorted({weight for _, _, weight in system.synapses})
@@ -142,7 +145,7 @@ for device in {jax.devices()[0], jax.devices("cpu")[0]}:
         f"{exact.halted.mean():.1%} of the runs have halted"
     )
 
-# Proved of all that the system does with one image: it comes to an end, and to an answer.
+# Prove for one image that every computation halts, and ends with this answer.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", snp.ModelWarning)
     neurons = [

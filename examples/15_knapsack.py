@@ -1,9 +1,9 @@
 """A knapsack packed by an SN P system that learns which rules to choose.
 
-Each of 24 neurons holds one spike, and either sends it or forgets it. What is sent arrives in one
-neuron as often as the item is worth, in another as often as it weighs. The probabilities of the
-rules are learned from batches of 64 runs, by gradients straight through the choices; the answer is
-compared with that of dynamic programming.
+Each of 24 neurons, one for each item, holds one spike, and either sends it or forgets it. Synapses
+to two counting neurons weigh as much as the value and the weight of the item. The probabilities of
+the rules are learned from batches of 64 runs, by straight-through gradients of the choices. The
+answer is compared with that of dynamic programming.
 """
 
 import argparse
@@ -27,7 +27,7 @@ weights = source.integers(10, 60, 24)
 values = weights + source.integers(0, 30, 24)
 room = int(weights.sum() // 2)
 
-best = np.zeros(room + 1, int)  # of what fits into so much room
+best = np.zeros(room + 1, int)  # the best value for each capacity up to `room`
 for weight, value in zip(weights.tolist(), values.tolist(), strict=True):
     best[weight:] = np.maximum(best[weight:], best[: room + 1 - weight] + value)
 optimum = int(best[room])
@@ -51,7 +51,7 @@ def packed(logits, key):
 
 @eqx.filter_jit
 def learned(key):
-    """The best value that fitted in 200 batches, and the logits at the end."""
+    """The best value that fits, of 200 batches, and the final logits."""
 
     def loss(logits, key):
         value, weight = packed(logits, key)
@@ -79,7 +79,7 @@ reached = sum(value == optimum for value in found)
 print(f"the optimum of {optimum} in {reached} of {seeds} seeds")
 
 assert logits is not None
-# The same probabilities in exact runs: the best of 256.
+# Use the learned probabilities in exact runs, and take the best of 256.
 exact = snp.run(
     system, choice=snp.WeightedChoice(np.pad(logits, ((0, 0), (0, 2))), jr.key(99)), paths=256
 )

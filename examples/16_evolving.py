@@ -1,7 +1,7 @@
 """A system that adds two numbers, bit by bit, found by evolution alone.
 
 Each generation is run in one batch: 512 systems of three neurons, each on all 64 pairs of numbers
-of three bits. Only the spikes that leave the last neuron count.
+of three bits. The fitness depends only on the spikes that leave the last neuron.
 """
 
 import itertools
@@ -17,13 +17,15 @@ from snpjax import learn
 
 BITS = 3
 pairs = np.array(list(itertools.product(range(2**BITS), repeat=2)))
-bits = pairs[:, None, :] >> np.arange(BITS)[:, None] & 1  # the least first: (cases, bits, inputs)
+bits = (
+    pairs[:, None, :] >> np.arange(BITS)[:, None] & 1
+)  # least significant bit first: (cases, bits, inputs)
 sums = pairs.sum(axis=1)[:, None] >> np.arange(BITS + 1) & 1
-STEPS = BITS + 3  # two neurons on the way
+STEPS = BITS + 3  # an input passes two neurons
 
 
 def right_bits(trains):
-    """The share of bits that are right; an input passes two neurons in two steps."""
+    """The share of correct bits; an input needs two steps to pass two neurons."""
     return jnp.mean(trains[:, 2:, 0] == sums)
 
 
@@ -42,7 +44,7 @@ for neuron in found.system.neurons:
 print("  " + ", ".join(f"{s} -> {t}" for s, t, _ in found.system.synapses))
 assert found.fitness == 1
 
-# It was never shown longer numbers.
+# Longer numbers were not among the training cases.
 x, y = 1234, 987
 trains = {"n0": [x >> k & 1 for k in range(12)], "n1": [y >> k & 1 for k in range(12)]}
 with warnings.catch_warnings():

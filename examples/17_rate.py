@@ -1,4 +1,4 @@
-"""Two populations of rate-coded neurons, as simulators of such networks are compared by."""
+"""Two populations of rate-coded neurons, a common benchmark of simulators."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import snpjax as snp
 from snpjax import rate
 
 
-# `exc` are leaky neurons that excite each other and themselves at random, `inh` hold them down.
+# `exc` are leaky neurons with random excitatory synapses among them; `inh` inhibits them.
 n = 200
 weights = rate.Uniform(0, 4 / n, seed=1)
 network = rate.RateNetwork(
@@ -27,7 +27,7 @@ rates = solution.rates["exc"]["r"]
 print(solution)
 print(f"mean rate after 10, 100 and 1,000 ms: {rates[[9, 99, 999]].mean(axis=1).round(3)}")
 
-# At rest every rate is what its inputs say: W r + b, where W comes from the list of edges.
+# At rest every rate equals its input W r + b, where W comes from the list of edges.
 edges = network.projections[0].edges(n, n)
 excited = np.bincount(edges.target, edges.value * rates[-1][edges.source], minlength=n)
 held = 8 / n * solution.rates["inh"]["r"][-1].sum()

@@ -1,4 +1,4 @@
-"""Neurons learn to tell bars apart, each bar by one neuron, from pictures without labels."""
+"""Neurons learn bars from pictures without labels: each neuron learns one bar."""
 
 import jax
 import jax.numpy as jnp
@@ -18,14 +18,14 @@ bars = bars.reshape(2 * size, -1)
 shown = bars[rng.integers(0, len(bars), steps)]
 
 
-# The strongest neuron takes it all, and `tired` is what keeps it from taking every picture.
+# The strongest neuron wins, and `tired` prevents it from winning for every picture.
 def compete(variables, inputs, parameters):
     wins = jax.nn.one_hot(jnp.argmax(inputs["exc"] - variables["tired"]), len(variables["r"]))
     tired = variables["tired"] + parameters["rate"] * (wins - 1 / len(wins))
     return {"r": wins.astype(jnp.float32), "tired": tired}
 
 
-# Oja's rule turns the weights of the winner to the picture that it won.
+# Oja's rule moves the weights of the winner towards the picture that it won.
 network = rate.RateNetwork(
     [
         rate.RatePopulation(
@@ -46,7 +46,7 @@ network = rate.RateNetwork(
 solution = snp.run(network, max_steps=3 * steps)
 print(solution)
 
-# What each neuron has learned is one bar, and each bar was learned by one neuron.
+# Each neuron has learned one bar, and each bar was learned by one neuron.
 machine = snp.lower(network).machine
 assert isinstance(machine, rate.RateMachine)
 learned = machine.edges(0, solution.state)

@@ -1,4 +1,4 @@
-"""Which of these numbers have the sum 16? By a system whose neurons hold numbers, not spikes."""
+"""Which of these numbers have the sum 16? A system whose neurons hold real numbers finds out."""
 
 import jax
 
@@ -6,7 +6,7 @@ import snpjax as snp
 from snpjax.numerical import NumericalNeuron, NumericalSystem, Production
 
 
-# Each number is sent as it is, or negated, by choice; what is negative goes no further. After
+# A neuron chooses to send its number as it is, or negated; negative numbers go no further. After
 # Ballesteros, Cailipan, de la Cruz and Cabarle 2022.
 numbers, target = [3, 5, 8, 13], 16
 names = [f"number {number}" for number in numbers]
@@ -22,7 +22,7 @@ system = NumericalSystem(
     neurons, [*zip(names, kept, strict=True), *((name, "sum") for name in kept)]
 )
 
-# All choices are about as likely: 200 paths see each of the 16 many times.
+# The 16 choices are equally likely, so each occurs in many of 200 paths.
 choice = snp.UniformChoice(jax.random.key(0))
 solution = snp.run(system, max_steps=2, paths=200, choice=choice, save=snp.SAVE_ALL)
 is_taken = solution.productions[0, : len(numbers)] == 0  # by number and path

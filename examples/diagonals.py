@@ -1,4 +1,4 @@
-"""A layout that was written outside the package: the diagonals of a matrix.
+"""A layout written outside the package: the diagonals of a matrix.
 
 Neurons in a row or a ring, lattices and delay lines have synapses on few diagonals. Then a product
 is a shifted copy of x for each of them, and no index is stored.
@@ -21,14 +21,14 @@ from snpjax_formats import (
 )
 
 
-MAX_DIAGONALS = 64  # each is a part of the program
+MAX_DIAGONALS = 64  # each one adds to the compiled program
 
 
 class Diagonals(AbstractTimedLayout):
     """Entry (k, t) is the edge from source t + offsets[k] to target t, where there is one.
 
-    Axes: `diagonals` that hold an edge, `targets`. Nothing is padded: every diagonal is as long as
-    there are targets, and what lies beside the matrix is absent.
+    Axes: `diagonals` that hold an edge, `targets`. There is no padding: every diagonal has one
+    entry for each target, and entries outside the matrix are absent.
     """
 
     present: Bool[Array, "diagonals targets"]
@@ -73,7 +73,7 @@ class Diagonals(AbstractTimedLayout):
 
     @classmethod
     def seconds(cls, question: Question) -> float:
-        """What is read and written, at 10 GB/s: two shared cores, jax 0.10.2, 2026-11."""
+        """The bytes read and written, at 10 GB/s: two shared cores, jax 0.10.2, 2026-11."""
         edges, workload = question.edges, question.workload
         read = cls.bytes_needed(edges) + workload.batch * edges.num_targets * workload.item_bytes
         return (1 + workload.gradients) * (0.5e-6 + read / 10e9)
@@ -116,7 +116,7 @@ def _offsets(edges: Edges) -> np.ndarray:
 
 
 def _shifted(x: Array, offset: int, length: int) -> Array:
-    """Row i is row i + offset of x, 0 beside it."""
+    """Row i is row i + offset of x, or 0 outside it."""
     before, after = max(-offset, 0), max(length + offset - len(x), 0)
     padded = jnp.pad(x, ((before, after), *[(0, 0)] * (x.ndim - 1)))
     return padded[offset + before : offset + before + length]

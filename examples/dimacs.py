@@ -14,7 +14,7 @@ from typing import NoReturn, TypeAlias
 from snpjax.io import Report, Source, decoded, load
 
 
-_MAX_ERRORS = 1_000  # of one file; nobody corrects more, and each takes memory
+_MAX_ERRORS = 1_000  # of one file; more are not useful, and each takes memory
 _MAX_DIGITS = 18
 _WORD = re.compile(r"\S+")
 _LITERAL = re.compile(r"0|-?0*[1-9][0-9]*")
@@ -32,7 +32,7 @@ class Formula:
     - `num_variables`: the variables are 1, 2, ..., `num_variables`.
     - `clauses`: of literals v and -v, each a disjunction; a clause without literals is false.
 
-    **Raises:** `ValueError` for a literal that is none of a variable.
+    **Raises:** `ValueError` for a literal that names no variable.
     """
 
     num_variables: int
@@ -50,7 +50,7 @@ class Formula:
 
 
 def read_dimacs(path_or_text: str | os.PathLike[str]) -> Formula:
-    """The formula in a DIMACS file, or in a text: a string of several lines is a text.
+    """The formula in a DIMACS file; a string of several lines is the text itself.
 
     **Raises:** `ReadError` with every independent error, each `path:line:column: problem (fix)`.
     """
@@ -69,7 +69,7 @@ def read_dimacs(path_or_text: str | os.PathLike[str]) -> Formula:
 
 
 class _Stop(Exception):
-    """Reading on makes no sense; why is reported."""
+    """The rest of the text cannot be read; the reason is reported."""
 
 
 class _Reader:
@@ -103,13 +103,13 @@ class _Reader:
             self._error(announced_at, message)
 
     def _header(self, lines: Iterator[list[_Word]]) -> tuple[int, int]:
-        """The number of clauses, and where it stands."""
+        """The number of clauses, and its offset."""
         words = next(lines, None)
         if words is None or words[0][1] != "p":
             at = words[0][0] if words else len(self.report.source.text.rstrip())
             self._fail(at, f'there is no header (begin with "{_HEADER}")')
         if len(words) != 4 or words[1][1] != "cnf":
-            self._fail(words[0][0], f'this is no header of clauses (write "{_HEADER}")')
+            self._fail(words[0][0], f'this is not a header of clauses (write "{_HEADER}")')
         (variables_at, variables), (clauses_at, clauses) = words[2:]
         self.num_variables = self._announced(variables_at, variables, "variables")
         return self._announced(clauses_at, clauses, "clauses"), clauses_at
@@ -127,7 +127,7 @@ class _Reader:
             self._fail(offset, "there is a second header (remove it)")
         if not _LITERAL.fullmatch(word):
             fix = "write v or -v for a variable v, and 0 after a clause"
-            self._error(offset, f"{_shown(word)} is no literal ({fix})")
+            self._error(offset, f"{_shown(word)} is not a literal ({fix})")
             return None
         if len(word) > _MAX_DIGITS or abs(int(word)) > self.num_variables:
             self._error(

@@ -1,7 +1,7 @@
-"""The measured histograms of example 12, made up: run this to write them again.
+"""Generate the invented histograms of example 12: run this to write them again.
 
 The axis has 16 channels per doubling, so that a cell whose fluorescence halves moves by exactly 16
-channels. 20,000 stained cells divide for 120 hours, and 20,000 of what they become are measured.
+channels. 20,000 stained cells divide for 120 hours, and 20,000 of the resulting cells are measured.
 """
 
 from pathlib import Path

@@ -1,9 +1,9 @@
 """Register machines as SN P systems: the modules ADD, SUB and FIN, linked for a program.
 
 A register that holds n has 2n spikes. The neuron of an instruction fires when it holds exactly two
-spikes; a single one, sent to another instruction by the same register, is forgotten. SUB and ADD
-are the modules of Ionescu, Paun and Yokomori 2006; FIN, which makes the content of register 1 the
-number of steps between two output spikes, is wired in another way.
+spikes; it forgets a single spike, which a register sends to the other instructions that use it.
+SUB and ADD are the modules of Ionescu, Paun and Yokomori 2006; FIN, which makes the content of
+register 1 the number of steps between two output spikes, differs from theirs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ import snpjax as snp
 
 @dataclass(frozen=True)
 class Add:
-    """Add 1 to a register and go on with one of the next labels."""
+    """Add 1 to a register and continue with one of the next labels."""
 
     register: int
     next: Sequence[str]
@@ -22,7 +22,7 @@ class Add:
 
 @dataclass(frozen=True)
 class Sub:
-    """Subtract 1 and go on with `nonzero`; from 0, only go on with `zero`."""
+    """Subtract 1 and continue with `nonzero`; at 0, continue with `zero`."""
 
     register: int
     nonzero: str
@@ -66,7 +66,7 @@ def to_system(
     **Arguments:**
 
     - `registers`: their contents.
-    - `finish`: with the module FIN for register 1, which no instruction may subtract from.
+    - `finish`: add the module FIN for register 1; no instruction may subtract from it.
     """
     instruction = ["a^2 -> a", "a -> lambda"]
     neurons = [snp.Neuron(label, 0, instruction) for label in [*program, "lh"]]
@@ -87,7 +87,7 @@ def to_system(
             if len(step.next) == 1:
                 synapses |= dict.fromkeys((x, step.next[0]) for x in up)
                 continue
-            # One of both: `c` chooses when to spike, and completes what `d` or `b` has begun.
+            # Only one of them: `c` chooses when to spike, and completes what `d` or `b` has begun.
             early, late = step.next
             neurons.append(snp.Neuron(f"{label}c", 0, ["a -> a", "a -> a; 1"]))
             neurons.append(snp.Neuron(f"{label}d", 0, ["a -> a; 1"]))
@@ -111,7 +111,7 @@ def to_system(
 
 
 def execute(program: Program, registers: Sequence[int], *, most: int) -> list[int] | None:
-    """The registers when a program of single choices halts; `None` after `most` instructions."""
+    """The registers when a deterministic program halts; `None` after `most` instructions."""
     registers, label = list(registers), next(iter(program))
     for _ in range(most):
         if label == "lh":
@@ -129,7 +129,7 @@ def execute(program: Program, registers: Sequence[int], *, most: int) -> list[in
 
 
 if __name__ == "__main__":
-    # Multiply by adding: register 2 is 3 times register 1. Then the same by spikes.
+    # Multiply by adding: register 2 is 3 times register 1. Then do the same with spikes.
     triple = {
         "l0": Sub(1, "l1", "lh"),
         "l1": Add(2, ["l2"]),

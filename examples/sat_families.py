@@ -15,7 +15,7 @@ def by_division_and_budding(formula: Formula) -> snp.SpikingSystem:
 
     For n variables and m clauses 4n + 7 neurons and 5n + 6 synapses become 4n + 6 + 2^(n+1) neurons
     and 5n + 4 + (n + 3) 2^n synapses. Neuron 0 divides into t1 and f1, these into t2 and f2, ...;
-    each last one buds a `cl`, which counts its clauses to m.
+    each of the last ones buds a `cl`, which counts its clauses up to m.
     """
     clauses, n = clauses_of(formula)
     m, variables = len(clauses), range(1, n + 1)
@@ -128,8 +128,8 @@ def chain_rule(x: str, y: str, i: int, n: int) -> list[str]:
 
 
 def models_of(solution: snp.Solution) -> list[dict[int, bool]]:
-    """The assignments that satisfy the formula: those of the neurons to which `out` owes its first
-    spike. Each was t1 or f1, then t2 or f2, ..."""
+    """The assignments that satisfy the formula: those of the neurons whose spikes made `out` spike
+    first. Each was t1 or f1, then t2 or f2, ..."""
     times = solution.spike_times().tolist()
     if not times:
         return []
@@ -154,5 +154,5 @@ def clauses_of(formula: Formula) -> tuple[list[set[int]], int]:
 
 
 def spikes_of(clauses: list[set[int]], n: int) -> list[int]:
-    """What arrives for every clause and variable: 1 for v, 2 for -v, else 0."""
+    """The input for every clause and variable: 1 for v, 2 for -v, else 0."""
     return [(v in c) + 2 * (-v in c) for c in clauses for v in range(1, n + 1)]

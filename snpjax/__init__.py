@@ -20,20 +20,33 @@ if TYPE_CHECKING:
     from .check import (
         Agreement as Agreement,
         Bisimilar as Bisimilar,
+        Certificate as Certificate,
+        CertificateError as CertificateError,
+        Certification as Certification,
+        ConeOfInfluence as ConeOfInfluence,
         Equivalence as Equivalence,
         Estimate as Estimate,
+        Family as Family,
+        FamilyVerdict as FamilyVerdict,
+        Group as Group,
         Growth as Growth,
         QueryError as QueryError,
         SameNumbers as SameNumbers,
         SameTraces as SameTraces,
         Status as Status,
+        StubbornSets as StubbornSets,
+        Symmetry as Symmetry,
         Verdict as Verdict,
+        Wiring as Wiring,
+        certify as certify,
         check as check,
         check_invariants as check_invariants,
         equivalent as equivalent,
         estimate as estimate,
         growth as growth,
         invariants as invariants,
+        prove as prove,
+        prove_family as prove_family,
     )
     from .choice import (
         NO_RULE as NO_RULE,
@@ -131,8 +144,10 @@ lazily(
     {
         "snpjax_formats": "NotEnoughMemory graphs",
         ".check": """
-            Agreement Bisimilar Equivalence Estimate Growth QueryError SameNumbers SameTraces
-            Status Verdict check check_invariants equivalent estimate growth invariants
+            Agreement Bisimilar Certificate CertificateError Certification ConeOfInfluence
+            Equivalence Estimate Family FamilyVerdict Group Growth QueryError SameNumbers SameTraces
+            Status StubbornSets Symmetry Verdict Wiring certify check check_invariants equivalent
+            estimate growth invariants prove prove_family
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
         ".compilation": "use_compilation_cache",

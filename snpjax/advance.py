@@ -122,7 +122,7 @@ def advance_all(
     lean: bool,
 ) -> tuple[PyTree, Int[Array, " paths"] | None, Parcel]:
     """Steps after the first `made[0]` ones, up to `made[1]` or as many as there is room for their
-    history; and for the host: the steps made by then, whether a path goes on, whether one failed,
+    history; and for the host: the steps made by then, whether a path continues, whether one failed,
     how all paths stand, unless it is `lean`, and the history.
 
     `steps` and `path` are `None` for a single path. Paths from `num_paths` on pad the batch. At

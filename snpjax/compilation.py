@@ -109,6 +109,8 @@ def use_compilation_cache(
       size, when a process starts and after every 64 programs that it writes.
 
     **Returns:** the subfolder for this machine, or `None` if nothing was changed.
+
+    **Raises:** `ValueError` for a negative `max_bytes`.
     """
     if max_bytes < 0:
         raise ValueError(f"max_bytes is {max_bytes}. Give the size of the folder in bytes.")

@@ -71,7 +71,7 @@ _LEAST_TILE, _MOST_IN_TILE = 128, 4096
 class Driver:
     """How a machine is to be run: the arguments of `snpjax.run`.
 
-    - `resume`: a machine, and its state, to go on from a state that a checkpoint has.
+    - `resume`: a machine, and its state, to continue from a state that a checkpoint has.
     - `lean`: how paths end is left on the devices.
     """
 
@@ -123,7 +123,7 @@ class Driver:
             except ALLOCATION_ERRORS as error:
                 if not is_of_memory(error) or jax.process_count() > 1:
                     raise
-                # A checkpoint is where the same call may go on with more memory.
+                # A checkpoint is where the same call may continue with more memory.
                 self._cut_short(shards, histories, tile, start, part[1], paths, num_before)
                 return self._joined(shards, histories, paths)
             shards += tile.shards

@@ -35,22 +35,24 @@ _MOST_KEPT, _MOST_MODELS = 4, 256
 def lower(
     model: Model[S, B], /, *, mesh: Mesh | None = None, **options: Unpack[LoweringOptions]
 ) -> Lowered[S, B]:
-    """Lower a model to arrays that `run` takes any number of times.
+    """Lower a model to arrays that can be run any number of times.
 
-    `run` keeps the lowerings of a model by itself; this is for inspection (`lowered.machine`,
-    `lowered.nbytes`), for `snpjax.simulate`, and for holding one explicitly.
+    `run` lowers a model by itself and caches the result; call `lower` for inspection
+    (`lowered.machine`, `lowered.nbytes`), for `snpjax.simulate`, or to keep the arrays explicitly.
 
-    **Arguments:** those of `LoweringOptions`, and
+    **Arguments:**
 
+    - `model`: a `SpikingSystem`, or any other `snpjax.machine.Model`.
     - `mesh`: a `jax.sharding.Mesh` with the axis `neurons`, over which the neurons of one system
       are split. Each device holds the rules and the state of its own neurons, and the synapses that
       end there. No result depends on it.
+    - `options`: those of `LoweringOptions` that apply to the model: `layout`, `count_dtype`,
+      `faithful`, `capacity`, `engine`.
 
     **Returns:** a `Lowered`, which `run` and `explore` take in place of the model.
 
     **Raises:** `TypeError` for an option that this kind of model does not take; `NotEnoughMemory`
-    for a layout that does not fit in memory; `ValueError` for options that contradict each
-    other.
+    for a layout that does not fit in memory; `ValueError` for options that contradict each other.
     """
     check_model(model)
     if isinstance(model, Lowered):
@@ -139,7 +141,7 @@ def check_choice(choice: object) -> None:
 
 
 def as_integer(name: str, number: object) -> int:
-    """**Raises:** `TypeError` for what is no integer, with the name of the argument."""
+    """**Raises:** `TypeError` for what is not an integer, with the name of the argument."""
     try:
         return operator.index(number)  # pyright: ignore[reportArgumentType]
     except TypeError:

@@ -72,7 +72,15 @@ class AbstractMachine(eqx.Module):
 
     @abc.abstractmethod
     def step(self, state: PyTree, choice: AbstractChoice) -> tuple[PyTree, Record]:
-        """The state one step later, `choice` resolving what is not determined."""
+        """Make one step.
+
+        **Arguments:**
+
+        - `state`: the state of one path, or of all paths.
+        - `choice`: resolves nondeterminism.
+
+        **Returns:** the next state, and the `Record` of the step.
+        """
 
     @abc.abstractmethod
     def halted(self, state: PyTree) -> Bool[Array, "*paths"]:
@@ -155,8 +163,17 @@ _LAST = eqx.if_array(-1)
 
 
 def over_paths(function: Callable, machine: AnyMachine) -> Callable:
-    """`function(machine, state, ...)` as a function of what follows the machine. A machine takes
-    the paths of states, which are last, and of path numbers; stacked ones are mapped over them."""
+    """Bind a function to a machine, mapped over the paths if machines are stacked.
+
+    A single machine takes states and path numbers whose last axis is `paths` as they are.
+
+    **Arguments:**
+
+    - `function`: `function(machine, *rest)`; the last axis of the arrays of `rest` is `paths`.
+    - `machine`: one machine, or several side by side.
+
+    **Returns:** a function of `rest`.
+    """
     if isinstance(machine, Stacked):
         mapped = eqx.filter_vmap(function, in_axes=_LAST, out_axes=-1)
         return partial(mapped, machine.machine)
@@ -164,14 +181,29 @@ def over_paths(function: Callable, machine: AnyMachine) -> Callable:
 
 
 def arrays_by_path(machine: AnyMachine) -> PyTree[bool]:
-    """Which arrays have `paths` as the last axis: those of stacked machines all do."""
+    """Which arrays of a machine have `paths` as the last axis; those of stacked machines all do.
+
+    **Arguments:**
+
+    - `machine`: one machine, or several side by side.
+
+    **Returns:** the machine with a truth value in place of each array.
+    """
     if isinstance(machine, Stacked):
         return jax.tree.map(lambda _: True, machine)
     return machine.arrays_by_path()
 
 
 def follows(thing: object, protocol: type[P]) -> "TypeIs[P]":
-    """`isinstance` for protocols, remembered by type because the check is slow."""
+    """Whether an object follows a protocol: `isinstance`, cached by type because the check is slow.
+
+    **Arguments:**
+
+    - `thing`: any object.
+    - `protocol`: a protocol that can be checked at run time.
+
+    **Returns:** whether `thing` has the methods and properties of `protocol`.
+    """
     key = type(thing), protocol
     found = _followed.get(key)
     if found is None:
@@ -198,10 +230,19 @@ class Leaping(Keeping, Protocol):
     def leap(
         self, state: PyTree, choice: AbstractChoice, most: Int[Array, "*paths"], *, rows: int | None
     ) -> tuple[PyTree, Int[Array, "*paths"], PyTree]:
-        """At most `most` steps of each path, fewer where it halts or fails; how many each made;
-        and the details of the steps in `rows` rows, at least `most`, or `None` for `None`.
+        """Make up to `most` steps of each path, fewer where it halts or fails.
 
-        It leaves nothing in the records of steps but details."""
+        **Arguments:**
+
+        - `state`: the state of one path, or of all paths.
+        - `choice`: resolves nondeterminism.
+        - `most`: `(*paths,)` the largest number of steps of each path.
+        - `rows`: the number of rows for details, at least `most`; `None` to save none.
+
+        **Returns:** the states, `(*paths,)` the number of steps that each path made, and the
+        details of the steps in `rows` rows, or `None`. The records of these steps hold details
+        only.
+        """
         ...
 
 
@@ -245,7 +286,14 @@ class Partitionable(Protocol):
     """A model whose neurons can be split over devices."""
 
     def planned(self, parts: int, *, paths: int = 1, **options: Any) -> PartNeeds:
-        """What a device will need that has one of that many parts."""
+        """What each device needs if the neurons are split over several.
+
+        **Arguments:**
+
+        - `parts`: the number of devices.
+        - `paths`: the number of paths that run at once.
+        - `options`: those of `LoweringOptions` that apply to the model.
+        """
         ...
 
 
@@ -276,8 +324,18 @@ class Striding(Protocol):
         rows: int,
         save: Save,
     ) -> Stride | None:
-        """At most `most` steps, of which `rows` are saved, or `None` where it must make them one by
-        one. The run has made `start` steps, from which every n-th state to be saved is counted."""
+        """Make up to `most` steps of one path, or return `None` if it must make them one by one.
+
+        **Arguments:**
+
+        - `state`: the state of one path.
+        - `choice`: resolves nondeterminism.
+        - `most`: the largest number of steps.
+        - `start`: the number of steps made so far, from which every n-th state to be saved is
+          counted.
+        - `rows`: the number of rows for saved steps.
+        - `save`: what is saved.
+        """
         ...
 
 
@@ -290,7 +348,15 @@ class Growable(Protocol):
         ...
 
     def refused(self, state: PyTree, failed: PyTree) -> PyTree:
-        """`state` with the failure of the state that should have followed it."""
+        """Mark a state with a failure.
+
+        **Arguments:**
+
+        - `state`: the last valid state.
+        - `failed`: the state that should have followed it, which holds the failure.
+
+        **Returns:** `state` with this failure.
+        """
         ...
 
     def grown(self, state: PyTree) -> tuple[AbstractMachine, PyTree]:
@@ -322,7 +388,7 @@ class Lowered(Generic[S, B]):
     - `model`: what was lowered.
     - `machine`: its arrays, on the default device.
     - `is_numbered`: whether every alternative of the model is one of the machine, so that given
-      choices and weights can tell them apart by number.
+      choices and weights can distinguish them by number.
     - `safe_steps`: a run of at most this many steps from the model's own initial configuration
       cannot overflow; `unwatched` is the machine that does not check for overflow.
     - `alternatives`: the largest number of alternatives of a chooser, and the number of choosers;
@@ -376,7 +442,11 @@ def _initial(machine: AnyMachine) -> PyTree:
 
 
 def paths_told_apart() -> tuple[int, ...]:
-    """The numbers of paths that `Model.lower` is told: at least as many will run at once."""
+    """The values that `Model.lower` may receive as `paths`.
+
+    **Returns:** lower bounds of the number of paths that run at once, ascending; they depend on the
+    default device.
+    """
     return (1, 8, 64) if jax.default_backend() == "cpu" else (1, 1024)
 
 
@@ -385,11 +455,17 @@ class Model(Protocol[S, B]):
     """What `run` can run: it lowers to a machine, and reads a trajectory back.
 
     `lower` declares the options of `run` that it takes, as keyword-only arguments with defaults.
-    `run` itself passes two more: `numbered`, whether the choice tells alternatives by the model's
-    numbers, and `paths`, one of `paths_told_apart()`: at least that many will run at once.
     """
 
-    def lower(self, *, numbered: bool = False, paths: int = 1) -> Lowered[S, B]: ...
+    def lower(self, *, numbered: bool = False, paths: int = 1) -> Lowered[S, B]:
+        """Lower the model to arrays.
+
+        **Arguments:**
+
+        - `numbered`: whether the choice distinguishes alternatives by the model's numbers.
+        - `paths`: at least this many paths will run at once, one of `paths_told_apart()`.
+        """
+        ...
 
     def solution(self, trajectory: Trajectory) -> S:
         """What `run` returns for one path."""
@@ -405,8 +481,15 @@ class Startable(Protocol):
     """A model whose runs may begin in any state and take inputs of their own."""
 
     def start(self, machine: AnyMachine, initial: Any, inputs: Any) -> tuple[AnyMachine, PyTree]:
-        """The machine that takes `inputs`, and its state at the beginning, that of one path or of
-        many; `None` stands for the model's own.
+        """Replace the inputs and the initial state of a run.
+
+        **Arguments:**
+
+        - `machine`: the lowered machine.
+        - `initial`: the state to begin in; `None` for the model's own.
+        - `inputs`: the inputs; `None` for the model's own.
+
+        **Returns:** the machine with these inputs, and its initial state, of one path or of many.
 
         **Raises:** `ValueError` for what does not fit the model.
         """
@@ -427,7 +510,7 @@ class Presents(Protocol):
 
 
 class Settled(NamedTuple):
-    """How a run goes on when its machine has stopped growing: in a simpler one from `state` on,
+    """How a run continues when its machine has stopped growing: in a simpler one from `state` on,
     whose history `presents` gives as the machine before would have it."""
 
     machine: AnyMachine
@@ -441,8 +524,16 @@ class Settling(Protocol):
     same steps."""
 
     def settled(self, machine: AnyMachine, state: PyTree, choice: AbstractChoice) -> Settled | None:
-        """The simpler machine and the same state, of one path; `None` while it may grow. It is
-        asked between calls to the device."""
+        """The simpler machine, once the network has stopped growing; called between device calls.
+
+        **Arguments:**
+
+        - `machine`: the machine that may grow.
+        - `state`: its state, of one path.
+        - `choice`: the choice of the run.
+
+        **Returns:** the simpler machine in the same state; `None` while it may still grow.
+        """
         ...
 
 
@@ -465,7 +556,15 @@ class Unexplorable(Protocol):
 
 
 def advice_on(model: object, default: str) -> str:
-    """What a refusal says about a model that is not `Explorable`: why, if the model says it."""
+    """Why a model cannot be explored.
+
+    **Arguments:**
+
+    - `model`: a model that is not `Explorable`.
+    - `default`: the explanation for a model that is not `Unexplorable` either.
+
+    **Returns:** one sentence for an error message.
+    """
     return model.why_unexplorable if follows(model, Unexplorable) else default
 
 
@@ -476,7 +575,7 @@ class Encoding(NamedTuple):
     - `usual`: a value that each field is likely to reach. A good guess avoids repacking.
     - `last_step`: steps from this one on are not distinguished.
     - `wider`: the signed type to count in if this one overflows.
-    - `may_conflict`: steps that fail otherwise do for queries that conflict, not for want of room.
+    - `may_conflict`: steps that fail otherwise do for queries that conflict, not for lack of room.
     """
 
     dtype: np.dtype
@@ -500,7 +599,15 @@ class Enumerable(Protocol):
     def init(self) -> PyTree: ...
 
     def step(self, state: PyTree, choice: AbstractChoice) -> tuple[PyTree, Record]:
-        """`choice` is a `NumberedChoice`; the detail of the record is what `Schema.steps` reads."""
+        """Make one step.
+
+        **Arguments:**
+
+        - `state`: the state of one path, or of all paths.
+        - `choice`: a `NumberedChoice`.
+
+        **Returns:** the next state, and a `Record` whose detail is what `Schema.steps` reads.
+        """
         ...
 
     def halted(self, state: PyTree) -> Bool[Array, "*paths"]: ...

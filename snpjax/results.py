@@ -48,7 +48,7 @@ class RESULTS(eqx.Enumeration):
         "them with `save=`."
     )
     queries_conflict = (
-        "The neuron is asked different queries in one step, of which none has precedence. Let all "
+        "The neuron receives different queries in one step, none of which has precedence. Let all "
         "that ask it at once ask for the same number of spikes."
     )
     value_overflow = (
@@ -89,5 +89,13 @@ def has_failed(result: Any) -> Bool[np.ndarray, "*paths"]:
 
 
 def select_result(predicate: Bool[Array, "*paths"], if_true: Any, if_false: Any) -> Any:
-    """`RESULTS.where`, of every path."""
+    """Select between two results for every path: `RESULTS.where` for arrays of results.
+
+    **Arguments:**
+
+    - `predicate`: `(*paths,)` which paths take `if_true`.
+    - `if_true`, `if_false`: results of `RESULTS`, of one path or of every path.
+
+    **Returns:** the results of all paths.
+    """
     return jax.tree.map(lambda x, y: jnp.where(predicate, x, y), if_true, if_false)

@@ -152,23 +152,23 @@ def run(
     - `throw`: raise `RunFailed` for a failure (overflow, a refused choice); otherwise it is in
       `solution.result`.
     - `unroll`: steps per loop iteration, for tuning; never changes a result.
-    - `progress`: called about twice a second with the number of steps made, and that of paths
-      that are done where not all run at a time.
+    - `progress`: called about twice a second with the number of steps made, and the number of
+      finished paths where not all run at the same time.
     - `mesh`: the devices that share the work, `jax.make_mesh((4,), ("paths",))`. It never changes a
       result. See `snpjax.scale`.
-    - `checkpoint`: where to save now and then how far the run is, `snpjax.Checkpoint(folder)`.
-      Killed at any moment, the same call goes on from there, to the same bits.
-    - `observe`: a statistic, such as `snpjax.scale.ComputedNumbers(most=64)`, to be summed up over
-      all paths, of which nothing else is kept: 10^9 run in the memory of a few thousand.
-    - `layout`, `count_dtype`, `faithful`, `capacity`, `engine`: how the model is stored, see
-      `LoweringOptions`. They never change a result.
+    - `checkpoint`: where to save the progress of the run, `snpjax.Checkpoint(folder)`. If the
+      process is killed, the same call continues from there, to the same bits.
+    - `observe`: a statistic, such as `snpjax.scale.ComputedNumbers(most=64)`, that is summed over
+      all paths. Nothing else is kept of them: 10^9 paths run in the memory of a few thousand.
+    - `options`: `layout`, `count_dtype`, `faithful`, `capacity`, `engine`: how the model is stored,
+      see `LoweringOptions`. They never change a result.
 
     **Returns:** what the model makes of the trajectory: a `Solution` for an SN P system, or a
     `SolutionBatch` with `paths`; a `NetSolution` or `NetSolutionBatch` for a net; `Solutions` for a
     `SystemBatch`; a `snpjax.scale.Summary` with `observe`.
 
     **Raises:** `RunFailed`, whose `solution` holds the run up to the failure; `TypeError` and
-    `ValueError` for arguments that make no sense.
+    `ValueError` for an argument of the wrong type or out of range.
     """
     check_model(model)
     max_steps, paths = _check_arguments(max_steps, choice, paths, initial, inputs, save, unroll)
@@ -264,7 +264,7 @@ def run(
 
 
 def _resumed(model: object, machine: AnyMachine, state: PyTree) -> tuple[AnyMachine, PyTree]:
-    """The machine and the state in which a run goes on from a checkpoint's state."""
+    """The machine and the state in which a run continues from a checkpoint's state."""
     return model.start(machine, state, None) if isinstance(model, Startable) else (machine, state)
 
 

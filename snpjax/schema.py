@@ -160,6 +160,8 @@ class Schema(Generic[ConfigurationsT, StepsT]):
     - `inert`: the names on whose counts nothing depends, of which a query mentions some. They are
       saturated for queries.
     - `visited`: the configurations of a run, a row each.
+    - `countdown`: what the count of a column means that only counts down the steps in which
+      something may happen, in words, or `None` for another column. Witnesses say it once.
     """
 
     title: str
@@ -202,3 +204,4 @@ class Schema(Generic[ConfigurationsT, StepsT]):
     plus: Callable[[ConfigurationsT, np.ndarray], ConfigurationsT] | None = None
     inert: Callable[[Sequence[str]], Sequence[str]] | None = None
     visited: Callable[[Any], ConfigurationsT] | None = None
+    countdown: Callable[[str, int], str | None] = lambda name, count: None

@@ -63,9 +63,9 @@ def simulate(
 ) -> Simulation:
     """Run a machine from a state until it halts, stops or has made `max_steps` steps.
 
-    It is a pure function and works under `jit`, `vmap`, `grad` (of what is differentiable),
-    `scan`, `shard_map` and `jax.export`. `snpjax.run` makes the same steps, and saves their
-    history on the host.
+    It is a pure function and works under `jit`, `vmap`, `grad` (of what is differentiable), `scan`,
+    `shard_map` and `jax.export`. `snpjax.run` makes the same steps, and saves their history on the
+    host.
 
     **Arguments:**
 
@@ -76,17 +76,21 @@ def simulate(
     - `max_steps`: a number or a scalar array; a number if `differentiable`.
     - `observe`: `carry = observe(carry, state, record)` is called after each step with the new
       state and its `Record`. Where `record.made` is false, that path made no step and its record is
-      empty: count nothing for it. `carry` is the initial value.
+      empty: count nothing for it.
+    - `carry`: the initial value of what `observe` accumulates.
     - `stop`: a condition on the state; a path for which it holds ends with `RESULTS.stopped`.
     - `path`: the numbers of the paths; by default 0 for one path, and 0, 1, ... for many.
     - `unroll`: steps per iteration of the loop, for tuning; never changes a result. On a GPU an
       iteration costs about 25 us besides its steps.
-    - `differentiable`: allow derivatives in reverse mode, by a loop that always makes `max_steps`
-      turns. `checkpoint` then computes each step twice instead of keeping what it computed.
+    - `differentiable`: allow derivatives in reverse mode, by a loop of exactly `max_steps`
+      iterations.
+    - `checkpoint`: compute each step twice instead of keeping its intermediate results, if
+      `differentiable`.
 
     **Returns:** a `Simulation`.
 
-    For a machine with 64-bit arrays, call it inside `jax.enable_x64(True)`.
+    **Raises:** `TypeError` for something else than a machine or a choice; `ValueError` for a
+    machine with 64-bit arrays outside `jax.enable_x64(True)`.
     """
     if not isinstance(machine, AbstractMachine | Stacked):
         raise TypeError(
@@ -129,7 +133,7 @@ class Progress(NamedTuple):
 
     - `step`: steps made by the path that made most; all live paths are in lockstep.
     - `steps`: steps made by each path.
-    - `live`: which paths go on.
+    - `live`: which paths continue.
     - `carry`: what `fold` has made of the steps.
     """
 

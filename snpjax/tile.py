@@ -35,7 +35,7 @@ class EndedPaths(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Where paths are that are to go on, `paths` of them from `first` on: `made` steps after the
+    """Where paths are that are to continue, `paths` of them from `first` on: `made` steps after the
     beginning.
 
     - `state`: on the host, as `Tile.saved` gives it.
@@ -50,7 +50,7 @@ class Standing(NamedTuple):
     history: Callable[[int, int | None], list[Chunk]]
 
 
-#: Results of paths that go on after a call, and of those that do so once they have more room.
+#: Results of paths that continue after a call, and of those that do so once they have more room.
 _GOING_ON = [
     int(x._value)
     for x in (RESULTS.max_steps_reached, RESULTS.neurons_exceeded, RESULTS.synapses_exceeded)
@@ -218,7 +218,7 @@ class Tile:
 
     @property
     def is_even(self) -> bool:
-        """Whether the paths that go on have all made as many steps."""
+        """Whether the paths that continue have all made as many steps."""
         return len({*compress(self.made, self.goes_on)}) == 1
 
     def advance(self, steps: int, *, rows: int, unroll: int, compiled: bool) -> None:

@@ -2,7 +2,6 @@
 
 import abc
 import operator
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from jaxtyping import Bool, Int, PyTree
 from snpjax_formats import host_free_bytes
 
 from ._text.counts import plural
+from ._text.warn import warn
 from .results import HALTED, OUT_OF_MEMORY, RESULTS, codes_of, has_failed
 
 
@@ -35,7 +35,7 @@ class Save:
     - `outputs`: keep what was sent to the environment in every step.
     - `details`: keep how every step was made (chosen rules, emissions).
     - `budget`: bytes of host memory for all of it; by default 1 GiB, or what is free if that is
-      less. A run that outgrows it goes on, drops what is largest (outputs last, the final state
+      less. A run that outgrows it continues, drops what is largest (outputs last, the final state
       never), and warns with `HistoryDropped`. One that may need more than a given budget has free
       is refused.
     """
@@ -60,7 +60,12 @@ class Save:
         return self.every is not None, self.outputs, self.details
 
     def keeping(self, states: bool, outputs: bool, details: bool) -> "Save":
-        """The same of some of them only."""
+        """The same options restricted to some parts of the history.
+
+        **Arguments:**
+
+        - `states`, `outputs`, `details`: which parts may be kept.
+        """
         return replace(
             self,
             every=self.every if states else None,
@@ -498,7 +503,7 @@ def warn_of_dropping(limit: str, kept: str) -> None:
         f"The history of this run outgrew {limit}; kept: {kept}. Try `Save(every=...)`, or a "
         "larger `Save(budget=...)`."
     )
-    warnings.warn(HistoryDropped(message, kept), stacklevel=8)
+    warn(HistoryDropped(message, kept))
 
 
 def _presented(present: Callable[[PyTree], PyTree], part: Flat) -> Flat:

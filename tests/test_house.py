@@ -184,7 +184,19 @@ FROM_OTHER_ROOMS = {
         "snpjax_formats.select.gaussian",
         "snpjax_formats.select.timing",
     },
-    "drawing/test_placing": _SCENES,  # what is placed
+    "drawing/test_placing": {  # what is placed
+        *_SCENES,
+        "snpjax.explore.drawing",
+        "snpjax.spiking.view.summary",
+    },
+    "viz/test_colours": {"snpjax.drawing.scene"},  # the palette
+    "viz/test_view_browser": {  # what the page does as pictures on paper do
+        "snpjax.drawing.edges",
+        "snpjax.drawing.labels",
+        "snpjax.spiking.model.rule",
+        "snpjax.spiking.model.rule_syntax",
+        "snpjax.spiking.view.pretty",
+    },
     "viz/test_viz": {  # what is in a picture: the scene of a model
         *_SCENES,
         "snpjax._text.quoting",

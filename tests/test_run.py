@@ -468,6 +468,11 @@ def test_solution_reads_well():
     solution = snp.run(generator(), max_steps=3)
     assert "not halted after 3 steps" in repr(solution)
     assert "train of n3: 1 0 0" in repr(solution)
+    assert "number computed" not in repr(solution)  # there is no second spike yet
+    found = snp.run(generator(), choice=snp.UniformChoice(jr.key(3)), max_steps=40)
+    number = found.interval()
+    assert number is not None
+    assert f"  number computed: {number} (between the first two spikes of n3)" in repr(found)
     assert "<table>" in solution._repr_html_() and "n1: a^2/a -&gt; a" in solution._repr_html_()
     assert "<table>" in generator()._repr_html_()
     batch = snp.run(generator(), paths=3, max_steps=3)
@@ -498,7 +503,7 @@ def test_paths_without_a_list_of_their_own_are_refused():
     batch = snp.run(generator(), choice=snp.GivenChoices(rules), paths=3, max_steps=1, throw=False)
     assert (batch.result == snp.RESULTS.choice_refused).tolist() == [False, False, True]
     nobody = snp.GivenChoices([[0, 0, 0, None, 0]])
-    with pytest.raises(snp.RunFailed, match="column 5 of the given choices, which is no neuron"):
+    with pytest.raises(snp.RunFailed, match="column 5 of the given choices, which is not a neuron"):
         snp.run(generator(), choice=nobody)
 
 
@@ -507,7 +512,7 @@ def test_paths_without_a_list_of_their_own_are_refused():
     [
         ([[0, 0], [0]], "Step 2 lists 1 rule, step 1 2"),
         (np.array([[0.7, 0.0]]), "holds float64"),
-        (np.array([[2**32, 0]]), "no rule of any neuron"),
+        (np.array([[2**32, 0]]), "not a rule of any neuron"),
         (np.zeros(3, int), "1 axis"),
         ([0, 1], r"`rules` has 1 axis. Give a list for each step, as \[\[0, 1\]\]"),
     ],
@@ -616,7 +621,7 @@ def test_naming_outputs():
         both.spike_train  # noqa: B018
     with pytest.raises(ValueError, match="not an output neuron"):
         both.train("z")
-    with pytest.raises(ValueError, match="no output neuron"):
+    with pytest.raises(ValueError, match="not an output neuron"):
         snp.run(snp.SpikingSystem(neurons)).interval()
     assert both.interval("x") is None and both.interval("y") is None
 

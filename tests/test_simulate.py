@@ -321,7 +321,7 @@ def test_inputs_are_trains_of_each_path():
     ("options", "message"),
     [
         ({"initial": [1, 2]}, r"`initial` has the shape \(2,\). Give \(3,\) or \(3, paths\)"),
-        ({"initial": {"n4": 1}}, "names 'n4', which is no neuron"),
+        ({"initial": {"n4": 1}}, "names 'n4', which is not a neuron"),
         ({"initial": [1, -2, 0]}, "gives neuron 'n2' -2 spikes. Give 0 or more."),
         ({"initial": [1, 2**31, 0]}, "gives neuron 'n2' 2147483648 spikes. Try `count_dtype"),
         ({"initial": [0.5, 1, 2]}, "`initial` holds float64. Give whole numbers."),

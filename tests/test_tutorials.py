@@ -36,11 +36,7 @@ def test_tutorial_ends_with_what_next(name):
         assert (TUTORIALS / link).exists(), link
 
 
-def test_examples_of_coming_from_run():
+def test_coming_from_has_one_example_for_each_tool():
     text = (REPOSITORY / "docs" / "coming_from.md").read_text()
-    names: dict[str, object] = {}
     sections = text.split("\n## ")[1:]
-    for section in sections:
-        (block,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)  # one for each tool
-        exec(compile(block, f"coming_from.md: {section.splitlines()[0]}", "exec"), names)
-    assert len(sections) == 6
+    assert len(sections) == 6 and all(x.count("```python\n") == 1 for x in sections)

@@ -6,7 +6,7 @@
 # tutorial you read two histograms, fit how fast the cells divide and how many are at rest, and
 # judge the fit.
 #
-# The data are made up: 20,000 stained cells, of which 20 % rest and the others divide every 40
+# The data are invented: 20,000 stained cells, of which 20 % rest and the others divide every 40
 # hours on average, with a standard deviation of 12 hours. So the right answer is known.
 
 # %%
@@ -46,8 +46,8 @@ print(f"mean number of divisions, roughly: {mean_log2(initial) - mean_log2(measu
 #
 # A cell has a type, drawn once and inherited by its descendants. A type either rests or has a law
 # of the division time. Start from a rough guess; the fit finds the numbers. `phi_min` is the
-# fluorescence below which a cell can no longer be told from an unstained one: after a division
-# below it, the daughters are not counted.
+# fluorescence below which a cell can no longer be distinguished from an unstained one: after a
+# division below it, the daughters are not counted.
 
 # %%
 guess = pr.ProliferationModel(
@@ -100,8 +100,8 @@ for name, value in truth.items():
 # ## Is the model good enough?
 #
 # A small distance is not a proof that the model fits. `goodness_of_fit` compares the residuals
-# with what chance alone makes of them, by the exact covariance. A p-value near 0 says: this model
-# cannot have made these data.
+# with those that chance alone would produce, by the exact covariance. A p-value near 0 means that
+# this model cannot have produced these data.
 
 # %%
 print(f"p = {pr.goodness_of_fit(fit).p_value:.2f}")
@@ -135,13 +135,13 @@ assert abs(sample.total.mean() - expected.total) < 5 * expected.total_sd / 5**0.
 # %% [markdown]
 # ## A picture
 #
-# The measured histogram beside the expected one with its 95 % band, by type and by generation.
+# The measured histogram next to the expected one with its 95 % band, by type and by generation.
 
 # %%
 from snpjax.viz.proliferation import draw
 
 
-figure = draw(fit.model, measured, bins=pr.Bins(1.0, 1e5, 100))
+figure = draw(fit.model, measured)
 
 # %% [markdown]
 # ## What next

@@ -21,8 +21,8 @@ import snpjax as snp
 # slash is the guard, the part between slash and arrow is what the rule consumes. `a^2 -> lambda`
 # uses two spikes and sends nothing.
 #
-# `chooser` has two rules for two spikes. While it takes the first one it keeps a spike and goes
-# on; the second one ends the computation.
+# `chooser` has two rules for two spikes. While it takes the first one, it keeps a spike and
+# continues; the second one ends the computation.
 
 # %%
 system = snp.SpikingSystem(
@@ -46,8 +46,8 @@ system
 # ## One computation
 #
 # In each step every neuron that can use a rule uses exactly one. Which one `chooser` takes is not
-# determined. `UniformChoice` draws it at random; the same key gives the same computation on every
-# machine.
+# determined. `UniformChoice` selects one at random; the same key gives the same computation on
+# every machine.
 
 # %%
 solution = snp.run(system, choice=snp.UniformChoice(jax.random.key(1)), max_steps=50)
@@ -64,8 +64,8 @@ print("number:", solution.interval())
 #
 # ## Ten thousand computations
 #
-# `paths=` runs many computations at once. `intervals()` has one number for each; where there was no
-# second spike before `max_steps` it is masked, so that means and counts leave it out.
+# `paths=` runs many computations at once. `intervals()` has one number for each. If there was no
+# second spike before `max_steps`, the number is masked, so that means and counts leave it out.
 
 # %%
 batch = snp.run(system, choice=snp.UniformChoice(jax.random.key(0)), paths=10_000, max_steps=100)
@@ -140,6 +140,6 @@ assert list(even) == list(range(4, 21, 2))
 # ## What next
 #
 # - [SAT by division](sat_by_division.py): systems that grow while they compute.
-# - [All branches at once](../exploring.md): limits, inputs, and graphs larger than memory.
+# - [Exploring all computations](../exploring.md): limits, inputs, and graphs larger than memory.
 # - [Checking](../checking.md): the whole language of queries.
 # - `snpjax run`, `explore` and `check` do the same from the command line for a file.

@@ -82,8 +82,8 @@ assert sorted_.steps == 1_001
 # larger than the system.
 #
 # The projection from sorters to outputs is an interval for each sorter. It is stored as two
-# numbers a neuron and delivered with prefix sums, so its cost does not depend on the number of
-# synapses. `layout=` forces another way to store synapses. The results are always equal.
+# numbers for each neuron and delivered with prefix sums, so its cost does not depend on the number
+# of synapses. `layout=` forces another way to store synapses. The results are always equal.
 
 # %%
 from snpjax_formats import ELL

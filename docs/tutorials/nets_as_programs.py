@@ -71,7 +71,7 @@ for x, y in ((7, 5), (13_864, 1_135), (1_000_003, 999_983)):
 #
 # A `Composition` links sub-nets like function calls. Data places hold numbers, control places
 # start the calls: a control place holds one token at rest, and *emptying* it starts what follows.
-# Here two products are computed at once and added, and a sub-net of our own halves the sum.
+# Here two products are computed at once and added, and a sub-net that you define halves the sum.
 #
 # A sub-net needs a start place, which it refills when it is done, and a finish place, which it
 # empties.

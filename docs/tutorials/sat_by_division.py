@@ -24,7 +24,7 @@ import snpjax as snp
 #
 # A division rule `[a]_cell -> []_left || []_right` replaces a neuron labelled `cell` that holds
 # one spike by two empty neurons labelled `left` and `right`. Both inherit all of its synapses.
-# Rules go by label, so the children have the rules of their own labels.
+# Rules belong to labels, so the children have the rules of their own labels.
 
 # %%
 small = snp.SpikingSystem(
@@ -42,8 +42,8 @@ assert {"left", "right"} <= set(divided.network().labels)
 
 # %% [markdown]
 # `start` spiked in the same step in which `cell` divided. Neurons that divide are closed, so that
-# spike was lost. This is the kind of detail in which simulators differ; [Networks that
-# change](../networks.md) lists the rules that snpjax follows.
+# spike was lost. This is the kind of detail in which simulators differ; [Plasticity,
+# division and budding](../networks.md) lists the rules that snpjax follows.
 #
 # ## A formula
 #
@@ -122,13 +122,13 @@ assert set(answers) == {True, False}
 # %% [markdown]
 # Systems with as many variables and clauses have equal sizes, so they share one compiled program.
 #
-# The space is the price: each further variable doubles the neurons. snpjax reserves room for a
-# system that grows and enlarges it when needed; `capacity=` sets it, and a limit that is exceeded
-# is an error, never a neuron that is dropped.
+# The space is the price: each further variable doubles the neurons. snpjax reserves
+# capacity for a system that grows, and enlarges it when needed; `capacity=` sets it. Exceeding a
+# limit is an error; no neuron is ever dropped silently.
 #
 # ## What next
 #
 # - `python examples/10_sat.py FILE.cnf` decides DIMACS files by two families.
-# - [Networks that change](../networks.md): division, budding and plasticity in detail.
+# - [Plasticity, division and budding](../networks.md) in detail.
 # - [Generating numbers](generating_numbers.py), if you skipped it: exploring and checking.
 # - [Large systems](large_systems.py): systems with millions of neurons that do not grow.

@@ -78,7 +78,7 @@ def loss(layers, inputs, wanted, key):
 # `learn.fit` is a compiled training loop for any optax optimiser. `where` selects what is trained.
 
 # %%
-layers, losses = learn.fit(
+fitted = learn.fit(
     layers,
     loss,
     optax.adam(0.05),
@@ -88,6 +88,7 @@ layers, losses = learn.fit(
     batch_size=len(pairs),
     where=lambda layers: [layer.model.synapses for layer in layers],
 )
+layers, losses = fitted.model, fitted.losses
 answers = np.argmax(counted(layers, jnp.asarray(pairs)), axis=0)
 print(f"loss {losses[0]:.3f} -> {losses[-1]:.3f}; {np.mean(answers == labels):.0%} correct")
 assert np.all(answers == labels)
@@ -116,11 +117,11 @@ assert np.array_equal(exact.spikes[-2:], counted(layers, jnp.asarray(pairs)))
 # ## A proof for all inputs
 #
 # `AnyInput(1, most=6)` lets the environment send 0 to 6 spikes to each input neuron in the first
-# step. The graph then holds the computations on all 49 inputs, and one query speaks of all of
+# step. The graph then holds the computations on all 49 inputs, and one query covers all of
 # them: whenever the first input neuron holds more spikes than the second, the system halts later
 # and the first output neuron holds more than the second.
 #
-# `followed by` speaks of every step, also of those before the inputs are there and after they are
+# `followed by` refers to every step, also to those before the inputs arrive and after they are
 # used. Its left side must therefore be false while the inputs are 0; a property of all inputs at
 # once is written `next (p implies eventually q)`.
 
@@ -148,8 +149,8 @@ assert all(verdicts)
 # %% [markdown]
 # ## Beyond the training data
 #
-# Does it also hold for numbers that were never shown? Enlarge the domain and ask again. The answer
-# is either a proof or a counterexample that `verdict.replay()` runs.
+# Does it also hold for numbers outside the training data? Enlarge the domain and ask again. The
+# answer is either a proof or a counterexample that `verdict.replay()` runs.
 
 # %%
 larger = snp.explore(system, inputs=snp.AnyInput(1, most=16, neurons=inputs))
@@ -160,6 +161,6 @@ for query in (first_wins, second_wins):
 # %% [markdown]
 # ## What next
 #
-# - [Learning](../learning.md): surrogates, learned choices, evolution of systems.
+# - [Training](../learning.md): surrogates, learned choices, evolution of systems.
 # - `examples/14_digits.py` trains a classifier of handwritten digits in the same way.
 # - [Checking](../checking.md): all operators of queries, and what a verdict means.

@@ -1,6 +1,6 @@
 """Stochastic cell proliferation read from fluorescence histograms.
 
-Prints the published models of acute myeloid leukaemia beside our fits of the same data. The
+Prints the published models of acute myeloid leukaemia next to our fits of the same data. The
 measured histograms belong to ProCell (github.com/aresio/ProCell) and are not part of this
 repository: give their folder with `--data`. Without it, what does not need them is compared.
 """

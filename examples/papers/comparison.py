@@ -11,12 +11,12 @@ import textwrap
 from pathlib import Path
 
 
-# The scripts also use `dimacs` and `sat_families` of the examples, one folder up.
+# The scripts also use modules of the examples, one folder up.
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 
 class Comparison:
-    """The numbers of one paper beside ours, printed as they are compared."""
+    """The numbers of one paper next to ours, printed as they are compared."""
 
     def __init__(self, title: str, citation: str) -> None:
         self.agreeing = self.explained = self.not_compared = self.unexplained = 0

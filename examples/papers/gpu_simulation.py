@@ -1,6 +1,6 @@
 """Sparse SN P systems on GPUs: sizes of the representations, sorting and subset sum.
 
-Prints the sizes and instances of Hernandez-Tello et al. 2024 beside ours. `--full` also runs the
+Prints the sizes and instances of Hernandez-Tello et al. 2024 next to ours. `--full` also runs the
 larger instances, up to 46,000 numbers (minutes on a CPU).
 """
 
@@ -9,7 +9,7 @@ import time
 import jax
 import numpy as np
 from comparison import Comparison, parser
-from sparse_representations import listed_sorter
+from published_systems import listed_sorter, sorter, subset_sum
 
 import snpjax as snp
 from snpjax.spiking import TransitionMatrix
@@ -28,46 +28,6 @@ DELAYS_LEFT_OUT = (
     "and the delay and the neuron of each of the m = {m:,} rules, q + 2m = {added:,} words. "
     "{here:,} - {added:,} = {paper:,}."
 )
-
-
-def sorter(numbers: np.ndarray) -> snp.PopulationSystem:
-    """Sort by Ionescu and Sburlan: s[j] fires at n - j spikes, and forgets any other number."""
-    n = len(numbers)
-    place = np.arange(n)
-    forgotten = [(1, n - place - 1), (n - place + 1, n)]
-    return snp.PopulationSystem(
-        [
-            snp.Population("i", n, numbers, ["a+/a -> a"]),
-            snp.Population(
-                "s",
-                n,
-                0,
-                [
-                    snp.RuleTemplate(None, n - place, 1),
-                    snp.RuleTemplate(forgotten, snp.ALL),
-                ],
-            ),
-            snp.Population("o", n),
-        ],
-        [
-            snp.Projection("i", "s", snp.graphs.AllToAll()),
-            snp.Projection("s", "o", snp.graphs.Intervals(place, np.full(n, n))),
-        ],
-    )
-
-
-def subset_sum(numbers: list[int], target: int) -> snp.SpikingSystem:
-    """The non-uniform family of Leporati et al. 2009: to fire without delay is to be chosen."""
-    neurons, synapses = [snp.Neuron("c0", 1, ["a -> a"])], []
-    for i, number in enumerate(numbers):
-        neurons.append(snp.Neuron(f"c{i + 1}", 1, ["a -> a", "a -> a; 1"]))
-        neurons.append(snp.Neuron(f"d{i + 1}", 0, ["a^2 -> a", "a -> lambda"]))
-        synapses += [("c0", f"d{i + 1}"), (f"c{i + 1}", f"d{i + 1}")]
-        for k in range(number):
-            neurons.append(snp.Neuron(f"e{i + 1},{k}", 0, ["a -> a"]))
-            synapses += [(f"d{i + 1}", f"e{i + 1},{k}"), (f"e{i + 1},{k}", "out")]
-    neurons.append(snp.Neuron("out", 0, [snp.Rule(target, target, 1)]))
-    return snp.SpikingSystem(neurons, synapses, output="out")
 
 
 def sizes(table: Comparison) -> None:

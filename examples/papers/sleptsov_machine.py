@@ -29,7 +29,7 @@ from snpjax.sleptsov.subnets import add, mul
 PAPER = (
     "D. A. Zaitsev, Y. Ajima, J. Bartlett, A. Kumar: 3D multicore CPU vs GPU on sparse patterns of "
     "Sleptsov net virtual machine. International Journal of Parallel, Emergent and Distributed "
-    "Systems, 2025; with the nets published beside it (github.com/dimazaitsev/SNCtools)."
+    "Systems, 2025; with the nets published with it (github.com/dimazaitsev/SNCtools)."
 )
 
 

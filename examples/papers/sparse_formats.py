@@ -1,6 +1,6 @@
 """Choosing a sparse format for rate-coded networks.
 
-Prints the rates of choosing the best format in Dinkelbach et al. 2022 beside those of our timings,
+Prints the rates of choosing the best format in Dinkelbach et al. 2022 next to those of our timings,
 runs their benchmark network, and lists what their heuristic chooses. `--full` trains our cost model
 without the timings that it is judged on (minutes; needs scikit-learn).
 """
@@ -106,7 +106,9 @@ def _heuristic(record: TimingRecord) -> str:
 
 
 def network(table: Comparison) -> None:
-    table.section("The benchmark: two populations, r = sum(exc) + 1 (beside NumPy in 64 bits)")
+    table.section(
+        "The benchmark: two populations, r = sum(exc) + 1 (compared with NumPy in 64 bits)"
+    )
     n, steps = 200, 20
     ways = (("first", "second"), ("second", "first"))
     for layout in (CSR, ELLPACKR, Dense):

@@ -1,12 +1,13 @@
 """Sparse representations of SN P systems: matrices, delays, division, budding, plasticity.
 
-Prints the matrices and sizes of Martinez-del-Amor et al. 2017 and what its rules do, beside what
-snpjax computes.
+Prints the matrices, sizes and effects of rules in Martinez-del-Amor et al. 2017 next to what snpjax
+computes.
 """
 
 import numpy as np
 from comparison import Comparison, parser
 from dimacs import Formula
+from published_systems import listed_sorter
 from sat_families import by_division, by_division_and_budding
 
 import snpjax as snp
@@ -34,21 +35,6 @@ def natural_numbers() -> snp.SpikingSystem:
         [("1", "2"), ("2", "1"), ("1", "3"), ("2", "3")],
         output="3",
     )
-
-
-def listed_sorter(
-    numbers: list[int], compatibility: snp.Compatibility = snp.compatibility.TEXTBOOK
-) -> snp.SpikingSystem:
-    """The sorting system of Ionescu and Sburlan with every rule listed."""
-    n = len(numbers)
-    neurons = [snp.Neuron(f"i{j}", number, ["a+/a -> a"]) for j, number in enumerate(numbers, 1)]
-    for j in range(1, n + 1):
-        rules = [snp.Rule(None, k, int(k == n + 1 - j)) for k in range(n, 0, -1)]
-        neurons.append(snp.Neuron(f"s{j}", 0, rules))
-    neurons += [snp.Neuron(f"o{j}") for j in range(1, n + 1)]
-    synapses = [(f"i{i}", f"s{j}") for i in range(1, n + 1) for j in range(1, n + 1)]
-    synapses += [(f"s{i}", f"o{j}") for i in range(1, n + 1) for j in range(i, n + 1)]
-    return snp.SpikingSystem(neurons, synapses, compatibility=compatibility)
 
 
 def matrices(table: Comparison) -> None:

@@ -36,8 +36,8 @@ def atomic_write_all(files: Mapping[Path, Iterable[bytes | memoryview]]) -> None
     """Write files, each in blocks, and replace them together once all are on the disk.
 
     A symbolic link stays, and the file that it names is replaced. A file that exists keeps its
-    permissions. What is no file, such as `/dev/stdout`, is written in place. If a step fails, all
-    files are as they were. If the process dies, each file is the old or the new one; of several
+    permissions. What is not a file, such as `/dev/stdout`, is written in place. If a step fails,
+    all files are as they were. If the process dies, each file is the old or the new one; of several
     files in one folder, the next write into it puts the old ones back unless all were replaced.
 
     **Raises:** `OSError` with the name of the file, never a temporary one.

@@ -64,6 +64,7 @@ class BSR(AbstractGeneralLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges, *, tile: int = 16) -> int:
+        """The `nbytes` of `from_edges` with this `tile`; `edges` has no parallel edges."""
         num_tiles = _num_tiles(len(np.unique(_keys(edges, tile))), edges)
         return num_tiles * (8 + tile**2 * _dtype(edges).itemsize)
 

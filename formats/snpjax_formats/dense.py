@@ -65,7 +65,7 @@ def dense_matrix(edges: Edges, dtype: np.dtype) -> Num[np.ndarray, "targets sour
 
 
 def nonzero_edges(matrix: Num[np.ndarray, "targets sources"], layout: AbstractLayout) -> Edges:
-    """The edges of a host matrix W, in canonical order; integers that are all 1 are no weights."""
+    """The edges of a host matrix W, in canonical order; weights that are all 1 are left out."""
     target, source = np.nonzero(matrix)
     value = matrix[target, source]
     is_iso = np.issubdtype(value.dtype, np.integer) and bool((value == 1).all())

@@ -96,7 +96,12 @@ class Edges:
         return replace(self, source=source, target=target, value=value, is_canonical=True)
 
     def resized(self, num_sources: int, num_targets: int) -> "Edges":
-        """The same edges between more nodes."""
+        """The same edges between more nodes.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the new numbers of nodes.
+        """
         return replace(self, num_sources=num_sources, num_targets=num_targets)
 
     def typed(self, dtype: np.dtype) -> "Edges":

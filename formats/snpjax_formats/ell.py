@@ -119,7 +119,7 @@ def slot_table(
 def in_slots(
     columns: Integer[Array, "slots rows"], values: Num[Array, "slots rows"] | None, padding: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Row, column and weight of what is no padding."""
+    """Row, column and weight of what is not a padding."""
     column = np.asarray(columns)
     row, slot = np.nonzero(column.T != padding)
     return row, column[slot, row], None if values is None else np.asarray(values)[slot, row]

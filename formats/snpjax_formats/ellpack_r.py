@@ -14,7 +14,7 @@ class ELLPACKR(AbstractELL):
     """ELL with the number of slots that each target uses.
 
     Axes: `slots` and `targets` as in `ELL`; padding holds `num_sources`. A kernel written by hand
-    stops at the degree of a row; XLA cannot, so this computes exactly as `ELL` and is no faster.
+    stops at the degree of a row; XLA cannot, so this computes exactly as `ELL` and is not faster.
     It is here for comparison with simulators that use it, and to read the degrees.
 
     ??? cite "Source"

@@ -13,23 +13,30 @@ class NotEnoughMemory(ValueError):
 
 
 def check_free(needed: int, free: int | None, what: str, fix: str) -> None:
-    """Refuse what takes more bytes than are free, where that is known.
+    """Refuse an allocation that exceeds the free memory, where that is known.
 
     **Arguments:**
 
-    - `what`: subject and verb of the sentence, such as "The net needs".
+    - `needed`: the bytes that would be allocated.
+    - `free`: the free bytes; `None` if they are unknown.
+    - `what`: subject and verb of the error message, such as "The net needs".
     - `fix`: a sentence that says what would fit.
 
-    **Raises:** `NotEnoughMemory` with the bytes needed and those free.
+    **Raises:** `NotEnoughMemory` with both numbers of bytes.
     """
     if free is not None and needed > free:
         raise NotEnoughMemory(f"{what} {needed:,} bytes, but {free:,} are free. {fix}")
 
 
 def free_bytes(mesh: Mesh | None = None) -> int | None:
-    """Free bytes of JAX's default device: of its allocator, or of the host for a CPU; `None` where
-    they are not known. With a `mesh`: those of each of its devices in this process, which share
-    work equally, and so the least of what they have."""
+    """Free bytes of JAX's default device: of its allocator, or of the host for a CPU.
+
+    **Arguments:**
+
+    - `mesh`: the least free bytes of its devices in this process instead, which share work equally.
+
+    **Returns:** the number of bytes; `None` if it is unknown.
+    """
     devices = local_devices(mesh)
     found = [_free_on(device, len(devices)) for device in devices]
     return min((size for size in found if size is not None), default=None)

@@ -37,7 +37,14 @@ class AbstractGraph(abc.ABC):
 
     @abc.abstractmethod
     def check(self, num_sources: int, num_targets: int) -> None:
-        """**Raises:** `ValueError` if the graph does not fit these sizes."""
+        """Check that the graph fits two populations.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: their sizes.
+
+        **Raises:** `ValueError` if it does not.
+        """
 
     @abc.abstractmethod
     def weight_range(self) -> tuple[int, int]:
@@ -45,30 +52,64 @@ class AbstractGraph(abc.ABC):
 
     @abc.abstractmethod
     def edges(self, num_sources: int, num_targets: int, targets: range | None = None) -> Edges:
-        """The list of all edges, or of those into some of the targets, which are counted from the
-        first of these. No other edges are listed for it."""
+        """List the edges.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the numbers of nodes.
+        - `targets`: list only the edges into these, whose numbers are then counted from the first
+          of them; by default all.
+        """
 
     @abc.abstractmethod
     def num_edges(self, num_sources: int, num_targets: int) -> int:
-        """The length of that list."""
+        """The number of all edges.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the numbers of nodes.
+        """
 
     @abc.abstractmethod
     def layout(self, num_sources: int, num_targets: int) -> AbstractLayout | None:
-        """The layout of the same structure; `None` if there is none, to choose one for the
-        edges."""
+        """The layout with the same structure.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the numbers of nodes.
+
+        **Returns:** the layout; `None` if the edges must be listed, and a layout chosen for them.
+        """
 
     @abc.abstractmethod
     def window(
         self, num_sources: int, num_targets: int, first: int, size: int
     ) -> AbstractLayout | None:
-        """That of the edges into `size` targets from number `first` on, some of which may not
-        exist; its shapes do not depend on `first`."""
+        """The layout of the edges into consecutive targets.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the numbers of nodes.
+        - `first`: the first of these targets; shapes do not depend on it.
+        - `size`: the number of these targets, some of which may not exist.
+
+        **Returns:** the layout; `None` if the edges must be listed.
+        """
 
     @abc.abstractmethod
     def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
-        """The sum over the edges into each target of `|weight| * x[source]`, for x >= 0: with
-        the largest possible x, a bound on what is delivered. Exact below 2^53, never too small;
-        `inf` is allowed."""
+        """The sum of `|weight| * x[source]` over the edges into each target.
+
+        With the largest possible `x` it bounds what is delivered. It is exact below 2^53, and never
+        too small.
+
+        **Arguments:**
+
+        - `x`: `(sources,)` values of 0 or more; `inf` is allowed.
+        - `num_targets`: the number of targets.
+
+        **Returns:** `(targets,)` sums.
+        """
 
 
 class AbstractWeighted(AbstractGraph):
@@ -577,18 +618,31 @@ AnyGraph: TypeAlias = AbstractGraph | SparseMatrix | NetworkxGraph
 
 
 def from_scipy(matrix: SparseMatrix) -> Pairs:
-    """The edges of any `scipy.sparse` matrix of integers: rows are sources, columns are targets,
-    and the stored entries are weights."""
+    """Convert a `scipy.sparse` matrix to a graph.
+
+    **Arguments:**
+
+    - `matrix`: integers of any sparse format: rows are sources, columns are targets, and the stored
+      entries are weights.
+
+    **Returns:** the edges, with the shape of the matrix.
+    """
     listed = matrix.tocoo()
     num_sources, num_targets = listed.shape
     return Pairs(listed.row, listed.col, listed.data, (num_sources, num_targets))
 
 
 def from_networkx(graph: Any, weight: str | None = "weight") -> Pairs:
-    """The edges of a `networkx` graph, whose nodes are numbered in their own order.
+    """Convert a `networkx` graph, whose nodes are numbered in their own order.
 
-    An undirected edge goes both ways, one from a node to itself once. `weight` names the edge
-    attribute of the weights, integers; an edge without it weighs 1, as do all with `None`.
+    **Arguments:**
+
+    - `graph`: a directed or undirected graph. An undirected edge becomes two edges, unless it joins
+      a node to itself.
+    - `weight`: the edge attribute of the weights, which are integers; an edge without it weighs 1.
+      With `None` all edges do.
+
+    **Returns:** the edges.
     """
     number = {node: index for index, node in enumerate(graph)}
     edges = [
@@ -608,7 +662,14 @@ def _integers(of: Sequence[Any]) -> np.ndarray:
 
 
 def has_zero_weights(graph: AbstractGraph) -> bool:
-    """Whether an edge may have weight 0, which is no edge in a `Dense` layout."""
+    """Whether an edge may have weight 0, which a `Dense` layout does not distinguish from no edge.
+
+    **Arguments:**
+
+    - `graph`: the description of a graph.
+
+    **Returns:** whether there may be such an edge.
+    """
     if isinstance(graph, Pairs) and graph.weight is not None:
         return bool(np.any(np.asarray(graph.weight) == 0))
     return graph.weight_range() == (0, 0)

@@ -11,12 +11,18 @@ _READING_SERVES = 0.02  # seconds
 
 
 def host_free_bytes(root: Path | None = None) -> int | None:
-    """Bytes that the host can give: the least of what Linux has available, what the control groups
-    of the process have left, from its own to the outermost one that can be seen, and what the
-    limits of the process leave (`RLIMIT_AS`, `RLIMIT_DATA`). `None` where none can be read.
+    """Bytes that the host can give to this process.
 
-    A reading serves for 20 ms: lowering asks several times. `root` is where the system's files are,
-    if they are not those of this host.
+    It is the smallest of what Linux has available, what the control groups of the process have
+    left, from its own to the outermost visible one, and what the limits of the process leave
+    (`RLIMIT_AS`, `RLIMIT_DATA`). A reading is cached for 20 ms, because lowering reads it several
+    times.
+
+    **Arguments:**
+
+    - `root`: the folder of the system's files, if they are not those of this host.
+
+    **Returns:** the number of bytes; `None` if nothing can be read.
     """
     if root is not None:
         return _read(root)

@@ -77,6 +77,7 @@ class Hybrid(AbstractGeneralLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges, *, width: int | None = None) -> int:
+        """The `nbytes` of `from_edges` with this `width`; `edges` has no parallel edges."""
         _, slots, entries = parts_of(_in_degrees(edges), width)
         index, pair = index_bytes(edges.num_sources), pair_bytes(edges)
         item = value_bytes(edges)

@@ -392,7 +392,7 @@ class FixedProbability(AbstractWindowed, AbstractDescribed, AbstractUntrained):
         return hashed_pair(self.seed, *pair) <= np.uint32(limit - 1)
 
     def _limit(self) -> int:
-        return round(self.probability * 2**32)  # 2^32 itself is no uint32
+        return round(self.probability * 2**32)  # 2^32 itself is not a uint32
 
     def edges(self) -> Edges:
         return self.edges_into(range(self.num_targets))

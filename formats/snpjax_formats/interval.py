@@ -29,8 +29,8 @@ class Interval(AbstractPattern):
     """Each target lists runs `[start, stop)` of its sources, or each source runs of its targets;
     every edge weighs 1.
 
-    Axes: `rows` are the targets or the sources, as `by` says; `runs` is the largest number of runs
-    of one row, rounded to a bucket. Padding is the empty run `[0, 0)`.
+    Axes: `rows` are the targets or the sources, according to `by`; `runs` is the largest number of
+    runs of one row, rounded to a bucket. Padding is the empty run `[0, 0)`.
 
     By target it pulls: prefix sums of x, and the difference of two of them for each run. By source
     it pushes: each run adds x where it starts and subtracts it where it stops, and the prefix sums
@@ -64,8 +64,10 @@ class Interval(AbstractPattern):
         max_input: int | None = None,
         by: Side | None = None,
     ) -> "Interval":
-        """As in `AbstractLayout`, with the longest runs there are; by default by target, unless
-        a source has fewer of them.
+        """Build from a coordinate list, with the longest possible runs.
+
+        `by` selects whether rows are sources or targets; by default targets, unless sources have
+        fewer runs.
 
         **Raises:** `ValueError` for weights and for parallel edges.
         """
@@ -92,13 +94,21 @@ class Interval(AbstractPattern):
         num_targets: int,
         turn: bool = True,
     ) -> "Interval":
-        """Build from `[start, stop)` of each row, or from several for each: `(runs, rows)`.
+        """Build from runs of consecutive entries, one or several for each row.
 
-        One run a source, where neither starts nor stops ever go back (or never forth), is stored by
-        target: a pull, which writes without conflicts, unless `turn` is false. Runs may be empty.
+        One run for each source, with starts and stops that are both ascending or both descending,
+        is stored by target: a pull, which writes without conflicts.
+
+        **Arguments:**
+
+        - `start`, `stop`: `(rows,)` or `(runs, rows)`: row r has the entries `[start, stop)`, which
+          may be empty.
+        - `by`: whether rows are `"source"`s or `"target"`s.
+        - `num_sources`, `num_targets`: the numbers of nodes.
+        - `turn`: whether runs by source may be stored by target.
 
         **Raises:** `ValueError` for runs that pass the end, end before they start, or overlap
-        another one of the row.
+        another run of the row.
         """
         start, stop = checked_runs(start, stop, by, num_sources, num_targets)
         if turn and by == "source" and len(start) == 1:
@@ -116,6 +126,7 @@ class Interval(AbstractPattern):
 
     @classmethod
     def bytes_needed(cls, edges: Edges, *, by: Side | None = None) -> int:
+        """The `nbytes` of `from_edges` with this `by`; `edges` has no parallel edges."""
         edges = edges.canonical()
         _, by_row = _rows(edges, by)
         return 8 * _num_runs(runs_of(by_row)[0]) * by_row.num_targets

@@ -80,8 +80,11 @@ class AbstractLayout(eqx.Module):
     def from_edges(cls, edges: Edges, *, max_input: int | None = None) -> "AbstractLayout":
         """Build from a coordinate list, with NumPy; parallel edges are summed.
 
-        `max_input` bounds the absolute value of what will be delivered, if it is known; a layout of
-        narrow numbers needs it. An edge of weight 0 may be lost.
+        **Arguments:**
+
+        - `edges`: the edges; one of weight 0 may be lost.
+        - `max_input`: a bound of the absolute value of what will be delivered, if it is known;
+          layouts of narrow numbers need it.
 
         **Raises:** `ValueError` if results could be inexact.
         """
@@ -89,28 +92,62 @@ class AbstractLayout(eqx.Module):
     @classmethod
     @abc.abstractmethod
     def bytes_needed(cls, edges: Edges) -> int:
-        """The `nbytes` that `from_edges(edges)` would have; `edges` has no parallel edges."""
+        """The `nbytes` that `from_edges(edges)` would have.
+
+        **Arguments:**
+
+        - `edges`: edges without parallel ones.
+        """
 
     @classmethod
     @abc.abstractmethod
     def obstacle(cls, edges: Edges, *, max_input: int | None = None) -> str | None:
-        """Why `from_edges` would refuse these edges and what to do instead; `None` if it would not.
+        """Why `from_edges` would refuse some edges, and what to do instead.
 
-        `edges` has no parallel edges, and weights of a type that JAX stores.
+        **Arguments:**
+
+        - `edges`: edges without parallel ones, with weights of a type that JAX stores.
+        - `max_input`: as in `from_edges`.
+
+        **Returns:** a sentence; `None` if it would not refuse them.
         """
 
     @abc.abstractmethod
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
-        """The kernel of `deliver`."""
+        """The kernel of `deliver`.
+
+        **Arguments:**
+
+        - `x`: `(sources, *batch)` values in the type `accumulate`.
+        - `accumulate`: the type of sums.
+
+        **Returns:** `(targets, *batch)` sums.
+        """
 
     @abc.abstractmethod
     def multiply_transposed(self, g: ByTarget, *, accumulate: DTypeLike) -> BySource:
-        """The kernel of `deliver_transposed`."""
+        """The kernel of `deliver_transposed`.
+
+        **Arguments:**
+
+        - `g`: `(targets, *batch)` values.
+        - `accumulate`: the type of sums.
+
+        **Returns:** `(sources, *batch)` sums.
+        """
 
     @abc.abstractmethod
     def edge_products(self, x: BySource, g: ByTarget) -> PyTree[Num[Array, "..."]]:
-        """`g[t] * x[s]` of every edge, summed over the batch, as the layout stores its weights:
-        their cotangent."""
+        """The products `g[t] * x[s]` of all edges, summed over the batch: the cotangent of the
+        weights.
+
+        **Arguments:**
+
+        - `x`: `(sources, *batch)` values.
+        - `g`: `(targets, *batch)` values.
+
+        **Returns:** the products in the arrays in which the layout stores its weights.
+        """
 
     @abc.abstractmethod
     def edges(self) -> Edges:
@@ -119,13 +156,20 @@ class AbstractLayout(eqx.Module):
     def deliver(
         self, x: Shaped[Array | np.ndarray, "sources *batch"], *, accumulate: DTypeLike
     ) -> ByTarget:
-        """`y[t] = sum_s W[t, s] x[s]`.
+        """Multiply: `y[t] = sum_s W[t, s] x[s]`.
 
-        Linear in x and in `values`, with derivatives of every order. Under `vmap` the batch goes
-        last, whatever the axis.
+        Linear in `x` and in the weights, with derivatives of every order. Under `vmap` the batch
+        becomes the last axis, whatever the axis.
 
-        **Raises:** `ValueError` if x has another number of rows than there are sources, and for 64
-        bits outside `jax.enable_x64(True)`.
+        **Arguments:**
+
+        - `x`: `(sources, *batch)` values.
+        - `accumulate`: the type of sums.
+
+        **Returns:** `(targets, *batch)` sums.
+
+        **Raises:** `ValueError` if `x` has another number of rows than there are sources, and for
+        64 bits outside `jax.enable_x64(True)`.
         """
         x = _checked("x", x, self.num_sources, "sources")
         return _bind(self, x, _accumulator(accumulate), False)
@@ -133,7 +177,17 @@ class AbstractLayout(eqx.Module):
     def deliver_transposed(
         self, g: Shaped[Array | np.ndarray, "targets *batch"], *, accumulate: DTypeLike
     ) -> BySource:
-        """`y[s] = sum_t W[t, s] g[t]`: the same arrays read the other way."""
+        """Multiply by the transpose: `y[s] = sum_t W[t, s] g[t]`.
+
+        **Arguments:**
+
+        - `g`: `(targets, *batch)` values.
+        - `accumulate`: the type of sums.
+
+        **Returns:** `(sources, *batch)` sums.
+
+        **Raises:** `ValueError` as in `deliver`.
+        """
         g = _checked("g", g, self.num_targets, "targets")
         return _bind(self, g, _accumulator(accumulate), True)
 
@@ -148,7 +202,13 @@ class AbstractLayout(eqx.Module):
         target: Integer[np.ndarray, " edges"],
         value: Num[np.ndarray, " edges"] | None = None,
     ) -> Edges:
-        """A list of edges between its sources and targets; parallel ones may be in it."""
+        """A coordinate list between the sources and targets of the layout.
+
+        **Arguments:**
+
+        - `source`, `target`: `(edges,)` numbers of nodes; edges may be parallel.
+        - `value`: `(edges,)` weights; `None` if all are 1.
+        """
         source, target = (index.astype(np.int32, copy=False) for index in (source, target))
         return Edges(source, target, value, self.num_sources, self.num_targets)
 
@@ -285,7 +345,7 @@ def check_columns(name: str, array: Array, size: str, number: int) -> None:
 
 
 def check_shape(name: str, array: Array | None, like: str, shape: tuple[int, ...]) -> None:
-    """Refuse an array whose shape is not that of the field `like`; `None` is no array."""
+    """Refuse an array whose shape is not that of the field `like`; `None` is not an array."""
     if array is not None and array.shape != shape:
         raise ValueError(f"`{name}` has shape {array.shape} but `{like}` has {shape}.")
 

@@ -61,12 +61,21 @@ def fitting(
     max_input: int | None = None,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> AbstractLayout:
-    """`layout.from_edges(edges, **options)` if it fits: on the device itself, and on the host what
-    building it takes at its peak.
+    """Build a layout if it fits in memory: on the device, and on the host at the peak of building
+    it.
 
-    **Raises:** `NotEnoughMemory` with the bytes it would need and the layouts that would fit. These
-    are looked for among those that suit any graph; one made for structure in the edges may need
-    far less. `ValueError` if the layout cannot hold these edges.
+    **Arguments:**
+
+    - `layout`: the class of the layout.
+    - `edges`: the edges of the graph.
+    - `max_input`: the largest value that will be delivered; `None` if it is unknown.
+    - `options`: further arguments of `layout.from_edges`.
+
+    **Returns:** the layout.
+
+    **Raises:** `NotEnoughMemory` with the bytes that it would need and the general layouts that
+    would fit; one for structured edges may need far less. `ValueError` if the layout cannot hold
+    these edges.
     """
     edges = storable(edges)
     refuse(layout.obstacle(edges, max_input=max_input))

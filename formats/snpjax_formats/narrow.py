@@ -16,7 +16,7 @@ from .stored import device_array, storable, stored_dtype
 _DIGIT_BITS = 7  # of an int8 digit, without its sign
 _LARGEST_WEIGHT = 127
 _MAX_ROWS = (2**31 - 1) // (_LARGEST_WEIGHT * 2**_DIGIT_BITS)  # this many products fit an int32
-# XLA's GPU product of int8 doubles sums over a number of terms that is no multiple of 4 (jax
+# XLA's GPU product of int8 doubles sums over a number of terms that is not a multiple of 4 (jax
 # 0.11.2, H200, 2026-11: every shape tried with 5 or 7 terms and a batch), so there are zeros up to
 # the next one.
 _ALIGNMENT = 4

@@ -90,6 +90,7 @@ class SlicedELL(AbstractGeneralLayout):
 
     @classmethod
     def bytes_needed(cls, edges: Edges, *, num_slices: int = 16) -> int:
+        """The `nbytes` of `from_edges` with this `num_slices`; `edges` has no parallel edges."""
         degree = np.bincount(edges.target, minlength=edges.num_targets)
         slots, rows = cut(degree, num_slices)
         index = index_bytes(edges.num_sources)

@@ -32,7 +32,16 @@ _MAX_SHORT = np.iinfo(np.uint16).max
 
 
 def bucket(size: int, *, at_least: int = 8) -> int:
-    """The least of 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, ... that is at least both arguments."""
+    """Round a size up, so that similar sizes share a compilation.
+
+    **Arguments:**
+
+    - `size`: the size.
+    - `at_least`: the smallest result.
+
+    **Returns:** the least of 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, ... that is at least both
+    arguments.
+    """
     wanted = max(size, at_least, 1)
     power = 1 << (wanted - 1).bit_length()
     three_quarters = 3 * power // 4
@@ -67,7 +76,14 @@ def stored_dtype(dtype: DTypeLike) -> np.dtype:
 
 
 def value_bytes(edges: Edges) -> int:
-    """Bytes of one stored weight; 0 where every edge weighs 1."""
+    """The bytes of one stored weight.
+
+    **Arguments:**
+
+    - `edges`: the edges of a graph.
+
+    **Returns:** the number of bytes; 0 where every edge weighs 1.
+    """
     return 0 if edges.value is None else stored_dtype(edges.value.dtype).itemsize
 
 
@@ -90,9 +106,15 @@ def narrowed(array: np.ndarray, name: str) -> np.ndarray:
 
 
 def storable(edges: Edges) -> Edges:
-    """The canonical graph, its weights as JAX stores them.
+    """The canonical form of a graph, with its weights in the type in which JAX stores them.
 
-    **Raises:** `ValueError` for an integer weight that does not fit.
+    **Arguments:**
+
+    - `edges`: the edges of the graph.
+
+    **Returns:** the canonical edges.
+
+    **Raises:** `ValueError` for an integer weight that does not fit the type.
     """
     edges = edges.canonical()
     if edges.value is None or stored_dtype(edges.value.dtype) == edges.value.dtype:
@@ -142,8 +164,16 @@ def device_array(array: None, dtype: DTypeLike | None = None) -> None: ...
 
 
 def device_array(array: ArrayLike | None, dtype: DTypeLike | None = None) -> Array | None:
-    """The array on the default device; the host's must not change from now on, and its numbers fit
-    the type, without one 32 bits while JAX has no 64."""
+    """Put an array on the default device.
+
+    **Arguments:**
+
+    - `array`: an array of the host, which must not change from now on; `None` is returned as it is.
+    - `dtype`: the type to convert it to, whose range must include all numbers; by default its own.
+      While `jax_enable_x64` is off, 64-bit types become 32-bit ones.
+
+    **Returns:** the array on the device.
+    """
     # `jnp.asarray` copies once more: three times the bytes at its peak instead of twice, and it
     # compiles a program for each shape and type (jax 0.10.2, CPU).
     return None if array is None else jax.device_put(np.asarray(array, dtype))

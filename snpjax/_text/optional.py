@@ -1,12 +1,17 @@
 """Libraries that only some functions need."""
 
 
+def installing(extra: str) -> str:
+    """The command that installs an extra. snpjax is not on a package index, so it needs a clone."""
+    return f"pip install '.[{extra}]' in a clone of snpjax"
+
+
 def networkx():
     """The module. **Raises:** `ImportError` with how to install it."""
     try:
         import networkx
     except ImportError:
-        raise ImportError("networkx is not installed (pip install '.[io]')") from None
+        raise ImportError(f"networkx is not installed ({installing('io')})") from None
     return networkx
 
 
@@ -15,7 +20,7 @@ def pyplot():
     try:
         import matplotlib.pyplot as plt  # pyright: ignore[reportMissingImports]
     except ImportError:
-        raise ImportError("matplotlib is not installed (pip install '.[viz]')") from None
+        raise ImportError(f"matplotlib is not installed ({installing('viz')})") from None
     return plt
 
 

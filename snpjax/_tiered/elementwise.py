@@ -86,7 +86,7 @@ def _converted(eqn: JaxprEqn, program: Enclosing) -> Call:
         raise NotInterpretable("floats as 64-bit integers")
     low, high = np.iinfo(wanted).min, np.iinfo(wanted).max
 
-    def saturated(x: Any) -> Any:  # as XLA does, which makes 0 of what is no number
+    def saturated(x: Any) -> Any:  # as XLA does, which makes 0 of what is not a number
         exact = np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=high, neginf=low)
         return np.clip(exact, low, high).astype(wanted)
 

@@ -157,7 +157,7 @@ class TracedProgram:
             self._compile()
 
     def _compile(self) -> None:
-        """Begin to, unless that goes on."""
+        """Begin to, unless it is running already."""
         traced, setting = self._traced, _setting()
         # The thread of a process that was forked meanwhile is no longer alive.
         if traced is None or (self._thread is not None and self._thread.is_alive()):

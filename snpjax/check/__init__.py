@@ -1,5 +1,17 @@
 """What can be proved of all computations of a system, and computed from its graph."""
 
+from snpjax_formats.keywords import suggest_keywords
+
+from .certificate.certificate import (
+    Certificate as Certificate,
+    CertificateError as CertificateError,
+)
+from .certificate.certify import (
+    Certification as Certification,
+    CertificationStatus as CertificationStatus,
+    certify as certify,
+)
+from .certificate.model_digest import model_digest as model_digest
 from .check import check as check
 from .coverability.coverability import (
     Coverability as Coverability,
@@ -17,6 +29,9 @@ from .equivalence import (
     SameTraces as SameTraces,
     equivalent as equivalent,
 )
+from .families.family import Family as Family, Group as Group, Wiring as Wiring
+from .families.prove_family import FamilyVerdict as FamilyVerdict, prove_family as prove_family
+from .induction.prove import prove as prove
 from .probability.markov import (
     Quantity as Quantity,
     halting_distribution as halting_distribution,
@@ -38,6 +53,12 @@ from .query.names import Needs as Needs, needs_of as needs_of
 from .query.number_query import NumberQuery as NumberQuery, parse_property as parse_property
 from .query.parse import parse_query as parse_query
 from .query.printing import to_nuxmv as to_nuxmv, to_prism as to_prism
+from .reduction import (
+    AbstractReduction as AbstractReduction,
+    ConeOfInfluence as ConeOfInfluence,
+    StubbornSets as StubbornSets,
+    Symmetry as Symmetry,
+)
 from .structural.cycles import CycleVerdict as CycleVerdict, check_cycles as check_cycles
 from .structural.invariants import (
     ConservedSum as ConservedSum,
@@ -49,3 +70,6 @@ from .structural.invariants import (
 )
 from .unboundedness.growth import Growth as Growth, growth as growth
 from .verdict import Status as Status, Verdict as Verdict
+
+
+suggest_keywords(__name__)

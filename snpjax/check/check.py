@@ -9,7 +9,7 @@ from jax.sharding import Mesh
 from jaxtyping import Bool, Int
 
 from ..choice import GivenChoices
-from ..explore import Graph, Inputs, MemoryLimits, Stop, explore
+from ..explore import Graph, Inputs, MemoryLimits, Patience, explore
 from ..explore.conditions import condition_of
 from ..explore.explore import with_inputs
 from ..explore.successors import NO_EDGE
@@ -22,11 +22,14 @@ from ..machine import (
     advice_on,
 )
 from ..scale.checkpoint import Checkpoint
+from .induction.prove import decided
 from .probability.answer import answer, check_choices
 from .query.errors import QueryError
 from .query.formula import Query, all_parts
 from .query.names import Needs, check_clock, check_names, needs_of
 from .query.number_query import NumberQuery, parse_property
+from .reduction.decide import decided_by
+from .reduction.reductions import AbstractReduction
 from .temporal.automaton import TooLarge
 from .temporal.kripke import Structure
 from .temporal.kripke_of_graph import labels_of, view_of, without_steps
@@ -35,13 +38,11 @@ from .temporal.paths import Checker
 from .temporal.product import Path
 from .temporal.vacuity import along, needless, vacuous
 from .tracing import on_host
-from .verdict import Status, Verdict
+from .verdict import LIMITS, Status, Verdict
 
 
 #: Found of a system, if no other limit is given.
 MAX_CONFIGURATIONS = 1_000_000
-
-_LIMITS = (Stop.MAX_CONFIGURATIONS, Stop.MAX_DEPTH)
 
 
 @on_host("check")
@@ -63,6 +64,9 @@ def check(
     exact: bool | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Callable[[int, int], None] | None = None,
+    induction: bool = True,
+    reductions: Sequence[AbstractReduction] | None = None,
+    seconds: float | None = None,
 ) -> Verdict[ConfigurationsT, StepsT]:
     """Whether a property holds of all computations of a system.
 
@@ -80,6 +84,13 @@ def check(
       `capacity`, `mesh`, `memory`, `exact`, `checkpoint`, `progress`: how a system is explored, see
       `explore`. For a query, neurons without rules are saturated, and steps told apart, as far as
       it needs; `saturate` has precedence.
+    - `induction`: where a limit ends the search, and the query says that a condition always holds,
+      try a proof by induction, see `prove`.
+    - `reductions`: how to decide a query from fewer configurations: `Symmetry()`, `StubbornSets()`
+      and `ConeOfInfluence()`, of which those are used whose conditions hold. By default all of
+      them, but only if the full graph is larger than 65,536 configurations; `()` for none.
+    - `seconds`: the time for all of that; `None` for no limit. When it is over, or after the first
+      Ctrl-C, the verdict is about what was found until then. A second Ctrl-C is an exception.
 
     **Returns:** a `Verdict`. One step is one transition, and halting configurations follow
     themselves, so that all computations are infinite.
@@ -90,19 +101,20 @@ def check(
     """
     asked = parse_property(property, fair=fair) if isinstance(property, str) else None
     question = asked if isinstance(asked, NumberQuery) else None
-    query = asked.query if isinstance(asked, NumberQuery) else asked
+    query = None if isinstance(asked, NumberQuery) else asked
     if question is not None:
         check_choices(question, chosen)
     elif len(chosen):
         raise ValueError("`chosen` is for questions for a number, such as `Pmin=? [ ... ]`.")
-    if query is None and not callable(property):
+    if asked is None and not callable(property):
         raise TypeError(f"{property!r} is no property. Give a query, or a function.")
-    if query is None and fair:
+    if asked is None and fair:
         raise ValueError("A function is checked in each configuration. Give a query for `fair`.")
     if isinstance(subject, Graph):
         graph = subject
         limits = (max_configurations, max_depth, inputs, saturate, layout, capacity)
-        if any(x is not None for x in (*limits, mesh, memory, exact, checkpoint, progress)):
+        how = (mesh, memory, exact, checkpoint, progress, reductions, seconds)
+        if any(x is not None for x in (*limits, *how)):
             raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
     elif not isinstance(subject, Explorable):
         fix = "Pass a system, a net, a graph, or a model with `enumerable` and `schema`."
@@ -110,35 +122,103 @@ def check(
     else:
         if inputs is not None:
             subject = with_inputs(subject, inputs)
-        needs = Needs(saturate or {}, 0)
-        if query is not None:
-            needs = needs_of(query, subject, saturate=saturate, max_depth=max_depth)
         limit = MAX_CONFIGURATIONS if max_configurations is None else max_configurations
-        graph = explore(
-            subject,
-            max_configurations=limit,
-            max_depth=max_depth,
-            saturate=needs.saturate,
-            clock=needs.clock,
-            layout="auto" if layout is None else layout,
-            capacity=capacity,
-            mesh=mesh,
-            memory=memory or MemoryLimits(),
-            exact=exact is not False,
-            checkpoint=checkpoint,
-            progress=progress,
-        )
+        patience = Patience(seconds)
+
+        def search(model: Explorable, needs: Needs, most: int) -> Graph:
+            return explore(
+                model,
+                max_configurations=most,
+                max_depth=max_depth,
+                saturate=needs.saturate,
+                clock=needs.clock,
+                layout="auto" if layout is None else layout,
+                capacity=capacity,
+                mesh=mesh,
+                memory=memory or MemoryLimits(),
+                exact=exact is not False,
+                checkpoint=checkpoint,
+                progress=progress,
+                seconds=patience,
+            )
+
+        with patience.until_interrupted():
+            if question is not None and reductions:
+                raise ValueError("A number is computed from the graph. Leave out `reductions`.")
+            if question is not None:
+                needs = needs_of(question.query, subject, saturate=saturate, max_depth=max_depth)
+                graph = search(subject, needs, limit)
+            elif query is not None:
+                verdict = decided_by(
+                    subject,
+                    query,
+                    _reductions(reductions, is_plain=mesh is None and checkpoint is None),
+                    search,
+                    lambda graph: _check_query(graph, query),
+                    max_configurations=limit,
+                    max_depth=max_depth,
+                    saturate=saturate,
+                )
+                return _by_induction(verdict, query, subject, patience) if induction else verdict
+            elif reductions:
+                raise ValueError(
+                    "What a function reads is unknown. Give a query, or no `reductions`."
+                )
+            else:
+                graph = search(subject, Needs(saturate or {}, 0), limit)
+    if question is not None:
+        check_names(question.query, graph.schema)
+        check_clock(question.query, graph.clock)
+        return answer(graph, question, None if chosen == "all" else chosen)
     if query is None:
         assert not isinstance(property, str)
         holds, is_cut = condition_of(graph, property)
         name = getattr(property, "__name__", repr(property))
         return _Claim(graph, f"always {name}", True).always(holds & ~is_cut, holds | is_cut)
+    verdict = _check_query(graph, query)
+    return _by_induction(verdict, query, graph.system) if induction else verdict
+
+
+def _by_induction(
+    verdict: Verdict, query: Query, model: Any, patience: Patience | None = None
+) -> Verdict:
+    """The verdict, or what induction finds where a limit left it open. Counterexamples and proofs
+    are about all paths, fair or not."""
+    if query.fair or (patience is not None and patience.stop() is not None):
+        return verdict
+    return decided(verdict, query, model, None if patience is None else patience.left)
+
+
+def _reductions(
+    given: Sequence[AbstractReduction] | None, *, is_plain: bool
+) -> Sequence[AbstractReduction] | None:
+    """The reductions to use; `None` for those that turn out to be needed.
+
+    **Raises:** `TypeError` for what is not a reduction; `ValueError` with a mesh or a checkpoint.
+    """
+    if given is None:
+        return None if is_plain else ()
+    if isinstance(given, AbstractReduction):
+        given = (given,)
+    for one in given:
+        if not isinstance(one, AbstractReduction):
+            fix = "Give Symmetry(), StubbornSets() or ConeOfInfluence()"
+            raise TypeError(f"`reductions` has {one!r}. {fix}, or () for none.")
+    if given and not is_plain:
+        raise ValueError(
+            "A search over a mesh, or with checkpoints, is not reduced. Leave out `reductions`, or "
+            "`mesh` and `checkpoint`."
+        )
+    return tuple(given)
+
+
+def _check_query(graph: Graph, query: Query) -> Verdict:
+    """The verdict in a graph. **Raises:** `QueryError` for names that the graph does not have, and
+    for too many operators."""
     check_names(query, graph.schema)
     check_clock(query, graph.clock)
-    if question is not None:
-        return answer(graph, question, None if chosen == "all" else chosen)
     try:
-        return _check_query(graph, query)
+        return _decided_in(graph, query)
     except TooLarge as error:
         raise QueryError(query.text, 0, str(error)) from None
     except MemoryError:
@@ -146,7 +226,7 @@ def check(
         return Verdict(Status.UNKNOWN, query.text, graph, depth=graph.whole_depth, reason=reason)
 
 
-def _check_query(graph: Graph, query: Query) -> Verdict:
+def _decided_in(graph: Graph, query: Query) -> Verdict:
     some, claim = query.comparisons, _Claim(graph, query.text, query.on_all_paths)
     always = query.invariant
     if always is not None and not any(comparison.is_of_step for comparison in some):
@@ -223,7 +303,7 @@ class _Claim(NamedTuple):
         graph = self.graph
         status, reason = Status.PROVED if self.on_all_paths else Status.REFUTED, ""
         if not is_sure:
-            status = Status.BOUNDED if graph.stop in _LIMITS and is_exact else Status.UNKNOWN
+            status = Status.BOUNDED if graph.stop in LIMITS and is_exact else Status.UNKNOWN
             reason = graph.reason
             if not is_exact:
                 reason = "a number was cut off where it is compared, by `saturate` or `clock`"
@@ -246,7 +326,7 @@ def _remarked(
     if path is not None:
         structure, labels = along(path, labels)
         never = "is never true on the path shown"
-    elif not verdict.graph.is_complete:
+    elif verdict.graph is not None and not verdict.graph.is_complete:
         never = "is true in no configuration that was found"
     found = vacuous(query, structure, labels, never, query.fair_paths, is_path=is_path)
     remarks = dict.fromkeys(found)

@@ -11,12 +11,15 @@ from jaxtyping import Int
 
 from .._text.counts import plural
 from ..choice import GivenChoices
-from ..explore import Graph
+from ..explore import Graph, Stop
 from ..explore.graph import missed_text
 from ..machine import ConfigurationsT, StepsT
-from .witness import Witness
+from .certificate.certificate import Certificate
+from .witness import Visited, Witness
 
 
+#: What ends a search at a limit: a verdict that depends on more is bounded.
+LIMITS = (Stop.MAX_CONFIGURATIONS, Stop.MAX_DEPTH, Stop.MAX_SECONDS, Stop.INTERRUPTED)
 _MAX_STEPS = 40  # of a witness that are shown: the first ones and the last
 _LAST_STEPS = 10
 _MAX_NEURONS = 8  # rules and spikes shown in one step
@@ -40,7 +43,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     - `status`: proved or refuted, of all that can happen; bounded, if up to a limit nothing decides
       it; unknown, if something else stood in the way.
     - `query`: what was checked, as it was given; of a function, always and its name.
-    - `graph`: in which.
+    - `graph`: in which; `None` where none was explored.
     - `witness`: the numbers of the configurations of a computation that shows the verdict: that a
       property does not hold on all paths, or that one holds on some path. `None` for all others.
     - `loop`: a position in the witness, if that goes on for ever: its last configuration is the one
@@ -56,11 +59,16 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
       all other queries. If the question compares it with nothing, it is proved as soon as these are
       closer than 1e-9 (of a value above 1: than this part of it).
     - `choices_are`: of such a question, who chooses the rules.
+    - `certificate`: an invariant that proves it without a complete graph, see `snpjax.certify`.
+    - `reductions`: which reductions made the graph smaller; `not_reduced`: those that were asked
+      for and are off, and why.
+    - `computation`: that of the witness where it is not one of the graph; its configurations are
+      numbered from 0. Where the cone of influence was taken, its loop may close in that only.
     """
 
     status: Status
     query: str
-    graph: Graph[ConfigurationsT, StepsT]
+    graph: Graph[ConfigurationsT, StepsT] | None
     witness: tuple[int, ...] | None = None
     loop: int | None = None
     edges: tuple[int, ...] = ()
@@ -71,11 +79,15 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     vacuous: tuple[str, ...] = field(default=())
     value: tuple[float, float] | None = None
     choices_are: str = ""
+    certificate: Certificate | None = None
+    reductions: tuple[str, ...] = ()
+    not_reduced: tuple[str, ...] = ()
+    computation: Visited[ConfigurationsT, StepsT] | None = field(default=None)
 
     @property
     def num_configurations(self) -> int:
-        """How many configurations were looked at."""
-        return self.graph.num_configurations
+        """How many configurations of a graph were looked at."""
+        return 0 if self.graph is None else self.graph.num_configurations
 
     @property
     def is_proved(self) -> bool:
@@ -98,7 +110,10 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     def trace(self) -> Witness[ConfigurationsT, StepsT]:
         """The witness, or nothing, in the words of the model."""
         choices = GivenChoices([]) if self.choices is None else self.choices
-        return Witness(self.graph, self.witness or (), self.edges, choices)
+        visited = self.graph if self.computation is None else self.computation
+        if visited is None:
+            raise ValueError(f"{self.query!r} is {self.summary}: no configurations were kept.")
+        return Witness(visited, self.witness or (), self.edges, choices)
 
     @property
     def rules(self) -> Int[np.ndarray, "steps choosers"]:
@@ -146,26 +161,34 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     def summary(self) -> str:
         """The verdict in one line, without the property."""
         size = plural(self.num_configurations, "configuration")
+        graph = self.graph
         if self.status is Status.BOUNDED:
-            within = f"{plural(self.depth, 'step')}, {size}"
+            within = plural(self.depth, "step") + ("" if graph is None else f", {size}")
             why = f"not decided within {within}: {self.reason}"
         elif self.status is Status.UNKNOWN:
-            why = f"{self.reason}; {size}"
+            why = self.reason if graph is None else f"{self.reason}; {size}"
         elif self.witness is not None:
             why = f"shown by {_extent(self)}"
+        elif self.certificate is not None:
+            why = f"by induction: {self.certificate.invariant}"
         elif self.value is not None:
             why = size
         else:
-            why = f"all of {size}" if self.graph.is_complete else f"all paths within {size}"
+            assert graph is not None
+            why = f"all of {size}" if graph.is_complete else f"all paths within {size}"
         if self.value is not None:
             why = f"{_interval(*self.value)}, {self.choices_are}; {why}"
-        return f"{self.status.value} ({why}{missed_text(self.graph.missed)})"
+        return f"{self.status.value} ({why}{'' if graph is None else missed_text(graph.missed)})"
 
     def lines(self) -> Iterator[str]:
         """The property, the verdict, remarks, and the witness step by step."""
         yield f"{self.query}: {self.summary}"
         for remark in self.vacuous:
             yield f"  vacuous: {remark}"
+        for used in self.reductions:
+            yield f"  reduced by {used}"
+        for unused in self.not_reduced:
+            yield f"  not reduced by {unused}"
         yield from _witness_lines(self)
         yield from (f"  there {text}" for text in self.unseen)
 
@@ -202,6 +225,7 @@ def _witness_lines(verdict: Verdict) -> Iterator[str]:
         return
     steps, trace = verdict.num_steps, verdict.trace
     first = _MAX_STEPS - _LAST_STEPS
+    stays = verdict.loop is not None and bool(verdict.configurations.is_halting[-1])
     for step in range(steps + 1):
         if steps > _MAX_STEPS and first < step <= steps - _LAST_STEPS:
             if step == first + 1:
@@ -213,7 +237,11 @@ def _witness_lines(verdict: Verdict) -> Iterator[str]:
             state, rules = _listed(trace.changes(step)), _listed(trace.actions(step))
             if not rules and verdict.configurations.is_halting[step - 1]:
                 state = "halted"
-        mark = "  <- repeated from here" if step == verdict.loop and steps > step else ""
+            if not rules and stays and verdict.configurations.is_halting[step - 1]:
+                yield "  halts; the last configuration repeats"
+                return
+        is_start = step == verdict.loop and steps > step and not stays
+        mark = "  <- repeated from here" if is_start else ""
         yield f"  step {step}: " + " | ".join(part for part in (rules, state) if part) + mark
 
 

@@ -1,20 +1,36 @@
 """A computation that shows something: step by step in words, as plain values, and as a run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Generic
+from typing import Any, Generic, Protocol
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from .._text.lines import Table, distinct_names
 from ..choice import NO_RULE, GivenChoices
-from ..explore import Graph
 from ..explore.successors import NO_EDGE
 from ..explore.text import count_table, label_table
-from ..machine import ConfigurationsT, Link, LoweringOptions, Model, StepsT
+from ..machine import ConfigurationsT, Explorable, Link, LoweringOptions, Model, StepsT
 from ..run import run
 from ..trajectory import Save
+
+
+class Visited(Protocol[ConfigurationsT, StepsT]):
+    """What has configurations and steps by numbers: a graph, or one computation."""
+
+    @property
+    def system(self) -> Explorable[ConfigurationsT, StepsT]: ...
+
+    @property
+    def lowering(self) -> LoweringOptions: ...
+
+    @property
+    def saturate(self) -> Mapping[str, int]: ...
+
+    def configurations(self, numbers: Any, /) -> ConfigurationsT: ...
+
+    def transitions_to(self, edges: Any, targets: Any, /) -> StepsT: ...
 
 
 class Witness(Generic[ConfigurationsT, StepsT]):
@@ -23,12 +39,13 @@ class Witness(Generic[ConfigurationsT, StepsT]):
 
     def __init__(
         self,
-        graph: Graph[ConfigurationsT, StepsT],
+        graph: Visited[ConfigurationsT, StepsT],
         witness: tuple[int, ...],
         edges: tuple[int, ...],
         choices: GivenChoices,
     ):
-        self.graph, self.schema, self.choices = graph, graph.schema, choices
+        self.graph, self.choices = graph, choices
+        self.schema = graph.system.schema()
         self.path, self.edges = np.asarray(witness, np.int64), np.asarray(edges, np.int64)
 
     @cached_property
@@ -95,11 +112,14 @@ class Witness(Generic[ConfigurationsT, StepsT]):
         return self._state(0, told) or [f"no {self.schema.counted}"]
 
     def changes(self, step: int) -> list[str]:
-        """What is different after a step."""
+        """What is different after a step, without what counts down to its end."""
         tables = [table.values for table in self._told]
         if self._labels is not None:
             tables.append(self._labels[:, : self.num_columns])
         changed = np.any([values[step] != values[step - 1] for values in tables], axis=0)
+        names = self._names(step)
+        for i in np.flatnonzero(changed).tolist():
+            changed[i] = self.schema.countdown(names[i], 0) is None
         return self._state(step, changed) or ["no change"]
 
     def actions(self, step: int) -> list[str]:
@@ -132,10 +152,11 @@ class Witness(Generic[ConfigurationsT, StepsT]):
         names, (counts, *others) = self._names(step), self._told
         texts = []
         for i in np.flatnonzero(columns).tolist():
-            relation = ">=" if self._is_cut[step, i] else "="
+            count, relation = int(counts.values[step, i]), ">=" if self._is_cut[step, i] else "="
             remarks = [x.words.format(x.values[step, i]) for x in others if x.values[step, i]]
             remark = f" ({', '.join(remarks)})" if remarks else ""
-            texts.append(f"{names[i]} {relation} {counts.values[step, i]}{remark}")
+            text = self.schema.countdown(names[i], count) or f"{names[i]} {relation} {count}"
+            texts.append(f"{text}{remark}")
         return texts
 
     # ---- as plain values ----

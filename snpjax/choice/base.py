@@ -56,21 +56,44 @@ class AbstractChoice(eqx.Module):
 
     @abc.abstractmethod
     def for_path(self, path: Integer[Array, "*paths"] | int) -> "AbstractChoice":
-        """The choice of one path of a batch, or of several."""
+        """The choice of some paths of a batch.
+
+        **Arguments:**
+
+        - `path`: the number of a path, or an array of them.
+        """
 
     @abc.abstractmethod
     def select(self, applicable: Applicable, step: Steps, state: PyTree) -> Selected:
-        """The alternative of every chooser in the step after `step` steps, or `NO_RULE`.
+        """Select an alternative for each chooser.
 
-        `state` is that of the machine: what a policy looks at.
+        **Arguments:**
+
+        - `applicable`: `(alternatives, choosers, *paths)` whether each alternative can be selected.
+        - `step`: `(*paths,)` the number of steps made so far.
+        - `state`: the state of the machine, which a policy may inspect.
+
+        **Returns:** `(choosers, *paths)` integers: alternatives, or `NO_RULE` where none is
+        applicable.
         """
 
     @abc.abstractmethod
     def subset(
         self, candidates: Places, chosen: Numbers, choosers: Choosers, step: Steps
     ) -> Places:
-        """Which of their candidates some choosers take, `chosen` each. Numbers past the last
-        chooser are padding, and choose nothing."""
+        """Select the targets of plasticity rules: a subset of a given size for each of some
+        choosers.
+
+        **Arguments:**
+
+        - `candidates`: `(places, some, *paths)` whether each place can be taken.
+        - `chosen`: `(some, *paths)` how many places each takes.
+        - `choosers`: `(some,)` the numbers of these choosers; those past the last chooser are
+          padding.
+        - `step`: `(*paths,)` the number of steps made so far.
+
+        **Returns:** `(places, some, *paths)` whether each place is taken.
+        """
 
 
 class ChooserRange(eqx.Module):
@@ -80,7 +103,18 @@ class ChooserRange(eqx.Module):
     of: int = eqx.field(static=True)
 
     def cut(self, table: Array, number: int, *, axis: int, empty: ArrayLike = 0) -> Array:
-        """The columns of `number` choosers from a table with columns of the first choosers."""
+        """Take the columns of these choosers from a table.
+
+        **Arguments:**
+
+        - `table`: an array whose axis `axis` belongs to the first choosers; it may be shorter than
+          `of`.
+        - `number`: the number of choosers to take, from `first` on.
+        - `axis`: the axis of the choosers.
+        - `empty`: the value of columns past the end of the table.
+
+        **Returns:** the table with `number` entries along `axis`.
+        """
         axes = [(0, 0)] * table.ndim
         axes[axis] = (0, max(self.of - table.shape[axis], 0))
         padded = jnp.pad(table, axes, constant_values=empty)
@@ -93,13 +127,29 @@ class Splittable(Protocol):
     neurons of a system can be split over devices."""
 
     def for_choosers(self, own: ChooserRange, number: int) -> AbstractChoice:
-        """The choice of `number` choosers, the first of which is `own.first`: for these `select`
-        returns what it returns for all. `own.first` is a multiple of 64."""
+        """The choice of consecutive choosers: `select` returns for them what it returns for all.
+
+        **Arguments:**
+
+        - `own`: the range, whose `first` is a multiple of 64.
+        - `number`: the number of choosers in it.
+        """
         ...
 
 
 def for_choosers(choice: AbstractChoice, own: ChooserRange, number: int) -> AbstractChoice:
-    """**Raises:** `TypeError` for a choice that cannot be split."""
+    """The choice of some consecutive choosers, for a device that holds a part of the neurons.
+
+    **Arguments:**
+
+    - `choice`: a `Splittable` choice.
+    - `own`: the range, whose `first` is a multiple of 64.
+    - `number`: the number of choosers in it.
+
+    **Returns:** a choice that selects for these choosers what `choice` selects for them.
+
+    **Raises:** `TypeError` for a choice that cannot be split.
+    """
     if not isinstance(choice, Splittable):
         raise TypeError(
             f"`{type(choice).__name__}` cannot choose for some of the neurons, which a mesh with "
@@ -139,7 +189,14 @@ class FirstChoice(AbstractSharedChoice):
 
 
 def has_weights(choice: AbstractChoice) -> bool:
-    """Whether the choice, or one that it contains, has weights."""
+    """Whether a choice weighs alternatives by their numbers.
+
+    **Arguments:**
+
+    - `choice`: a choice, which may contain others.
+
+    **Returns:** whether it, or a choice inside it, sets `has_weights`.
+    """
 
     def is_weighted(x: object) -> bool:
         return isinstance(x, AbstractChoice) and x.has_weights
@@ -148,16 +205,30 @@ def has_weights(choice: AbstractChoice) -> bool:
 
 
 def knows_numbers(choice: AbstractChoice) -> bool:
-    """Whether the choice tells alternatives apart by their numbers, so that none may be merged."""
+    """Whether a choice distinguishes alternatives by their numbers, so that lowering must not merge
+    any.
+
+    **Arguments:**
+
+    - `choice`: a choice, which may contain others.
+
+    **Returns:** whether it sets `tells_numbers`, or it or a choice inside it sets `has_weights`.
+    """
     return choice.tells_numbers or has_weights(choice)
 
 
 def answer_of(
     choice: AbstractChoice, applicable: Applicable, step: Steps, state: PyTree
 ) -> Selected:
-    """What a choice selects.
+    """Call `select` and check what it returns.
 
-    **Raises:** `TypeError` for anything but an integer for each chooser.
+    **Arguments:**
+
+    - `choice`, `applicable`, `step`, `state`: as in `AbstractChoice.select`.
+
+    **Returns:** `(choosers, *paths)` alternatives, in 32 bits at most.
+
+    **Raises:** `TypeError` if `select` returned anything but one integer for each chooser.
     """
     selected = jnp.asarray(choice.select(applicable, step, state))
     shape = applicable.shape[1:]
@@ -170,7 +241,16 @@ def answer_of(
 
 
 def is_valid(applicable: Applicable, chosen: Selected) -> Bool[Array, "choosers *paths"]:
-    """Whether each chooser's alternative is applicable, or `NO_RULE` where none is."""
+    """Whether a selection is valid.
+
+    **Arguments:**
+
+    - `applicable`: `(alternatives, choosers, *paths)` whether each alternative can be selected.
+    - `chosen`: `(choosers, *paths)` the selected alternatives.
+
+    **Returns:** `(choosers, *paths)`: true for an applicable alternative, and for `NO_RULE` where
+    none is applicable.
+    """
     in_range = (chosen >= 0) & (chosen < applicable.shape[0])
     at = jnp.take_along_axis(applicable, jnp.where(in_range, chosen, 0)[None], axis=0)[0]
     return jnp.where(jnp.any(applicable, axis=0), in_range & at, chosen == NO_RULE)

@@ -144,7 +144,7 @@ def _as_table(
     if not np.issubdtype(given.dtype, np.integer):
         raise ValueError(f"`{name}` holds {given.dtype}. Give integers, or None for no rule.")
     if given.size and not -(2**31) < given.min() <= given.max() < 2**31 - 1:
-        raise ValueError(f"A number in `{name}` is no rule of any neuron.")
+        raise ValueError(f"A number in `{name}` is not a rule of any neuron.")
     if given.ndim not in (2, 3):
         raise ValueError(
             f"`{name}` has {plural(given.ndim, 'axis', 'axes')}. "

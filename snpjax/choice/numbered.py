@@ -32,7 +32,7 @@ class NumberedChoice(AbstractSharedChoice):
     - `number`: below the product of the numbers of alternatives, and below 2^31. Each has fewer
       than `MAX_WAYS`.
     - `choosers`: those that may have several alternatives, ascending; past the last one, any
-      number that is no chooser.
+      number that is not a chooser.
     """
 
     number: UInt32[Array, "*paths"]
@@ -43,7 +43,16 @@ class NumberedChoice(AbstractSharedChoice):
         return self.decoded(applicable)[0]
 
     def decoded(self, ways: Ways) -> tuple[Selected, Selected]:
-        """The alternative of every chooser, and which of its ways, where each has several."""
+        """Decode the number.
+
+        **Arguments:**
+
+        - `ways`: `(alternatives, choosers, *paths)` whether each alternative can be selected, or in
+          how many ways.
+
+        **Returns:** `(choosers, *paths)` the alternative of each chooser, or `NO_RULE`, and which
+        of the ways of this alternative.
+        """
         counts = num_alternatives(ways, self.choosers)
         rank_dtype = jnp.int8 if _are_few(ways) else jnp.int32
         digits = _digits(self.number.astype(jnp.int32), counts.astype(rank_dtype))
@@ -81,8 +90,16 @@ class DecodedChoice(AbstractSharedChoice):
 
 
 def num_alternatives(ways: Ways, choosers: Choosers) -> UInt32[Array, "some *paths"]:
-    """Between how many alternatives some choosers choose, each counted as often as it has ways; 1
-    where there is none to choose."""
+    """The number of ways in which some choosers can choose.
+
+    **Arguments:**
+
+    - `ways`: `(alternatives, choosers, *paths)` whether each alternative can be selected, or in how
+      many ways.
+    - `choosers`: `(some,)` numbers of choosers; those past the last chooser are padding.
+
+    **Returns:** `(some, *paths)` sums over the alternatives, 1 where there is nothing to choose.
+    """
     # Few are counted in bytes: all paths of a search come by here at once.
     dtype = jnp.uint8 if _are_few(ways) else jnp.uint32
     counts = jnp.sum(ways, axis=0, dtype=dtype).at[choosers].get(mode="fill", fill_value=1)

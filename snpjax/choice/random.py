@@ -132,7 +132,16 @@ class WeightedChoice(AbstractChoice):
             raise ValueError("`logits` holds NaN. Give numbers, or -inf for a rule never chosen.")
 
     def check(self, alternatives: int, choosers: int) -> None:
-        """**Raises:** `ValueError` for logits of alternatives that a model does not have."""
+        """Check that the logits fit a model.
+
+        **Arguments:**
+
+        - `alternatives`: the largest number of alternatives of a chooser.
+        - `choosers`: the number of choosers.
+
+        **Raises:** `ValueError` for logits of alternatives or choosers that the model does not
+        have.
+        """
         rows, columns = self.logits.shape
         if rows > alternatives or columns > choosers:
             raise ValueError(
@@ -168,7 +177,13 @@ class WeightedChoice(AbstractChoice):
     def perturbed(
         self, applicable: Applicable, step: Steps
     ) -> Float[Array, "alternatives choosers *paths"]:
-        """The logit of every alternative plus noise."""
+        """The logits plus Gumbel noise, whose largest applicable entry is selected.
+
+        **Arguments:**
+
+        - `applicable`: `(alternatives, choosers, *paths)` whose shape the result has.
+        - `step`: `(*paths,)` the number of steps made so far.
+        """
         alternatives, choosers = applicable.shape[:2]
         keys = _keys(self.key, jnp.arange(choosers, dtype=jnp.uint32) + _before(self.own, 1), step)
         number = expanded(jnp.arange(alternatives, dtype=jnp.uint32), applicable.ndim)
@@ -179,7 +194,13 @@ class WeightedChoice(AbstractChoice):
         )
 
     def padded(self, alternatives: int, choosers: int) -> Float[Array, "alternatives choosers"]:
-        """The logits padded to that many alternatives and choosers."""
+        """The logits of the first choosers, padded with zeros.
+
+        **Arguments:**
+
+        - `alternatives`: the number of rows.
+        - `choosers`: the number of columns.
+        """
         rows, columns = self.logits.shape
         logits = self.logits[:alternatives, :choosers]
         missing = (0, max(alternatives - rows, 0)), (0, max(choosers - columns, 0))
@@ -187,8 +208,16 @@ class WeightedChoice(AbstractChoice):
 
 
 def of_slots(choice: AbstractChoice, number: Int[Array, "slots choosers"]) -> AbstractChoice:
-    """The choice where alternative `number[s, i]` stands at place s; given choices stay lists of
-    numbers, which the machine looks up."""
+    """Adapt a choice to a machine that stores alternatives in other places.
+
+    **Arguments:**
+
+    - `choice`: a choice by the numbers of alternatives in the model.
+    - `number`: `(slots, choosers)` the number of the alternative in each slot.
+
+    **Returns:** the choice by slots: weights are moved to their slots, while given choices remain
+    lists of numbers, which the machine looks up.
+    """
 
     def moved(choice: Any) -> Any:
         if not isinstance(choice, WeightedChoice):

@@ -38,7 +38,15 @@ def num_subsets(
 def first_subset(
     candidates: Bool[Array, "places *some"], chosen: Int[Array, "*some"]
 ) -> Bool[Array, "places *some"]:
-    """The first candidates."""
+    """The first candidates.
+
+    **Arguments:**
+
+    - `candidates`: `(places, *some)` whether each place can be taken.
+    - `chosen`: `(*some,)` how many to take; all candidates if there are fewer.
+
+    **Returns:** `(places, *some)` whether each place is taken.
+    """
     return candidates & (jnp.cumsum(candidates, axis=0, dtype=jnp.int32) <= chosen[None])
 
 
@@ -47,7 +55,17 @@ def nth_subset(
     chosen: Int[Array, "*some"],
     number: Int[Array, "*some"],
 ) -> Bool[Array, "places *some"]:
-    """The subset of a number, in lexicographic order from 0; for any other number fewer."""
+    """The subset with a number, in lexicographic order from 0.
+
+    **Arguments:**
+
+    - `candidates`: `(places, *some)` whether each place can be taken.
+    - `chosen`: `(*some,)` the size of the subset; all candidates if there are fewer.
+    - `number`: `(*some,)` the number of the subset.
+
+    **Returns:** `(places, *some)` whether each place is taken; an out-of-range number gives a
+    smaller subset.
+    """
     places = candidates.shape[0]
 
     def visit(index, carry):
@@ -75,8 +93,15 @@ def random_subset(
     first: UInt32[Array, "*some"],
     second: UInt32[Array, "*some"],
 ) -> Bool[Array, "places *some"]:
-    """A subset by two random words, from which 32 bits are mixed for each place: all subsets are
-    equally likely up to 2^-32 a place.
+    """A random subset: all are equally likely up to 2^-32 for each place.
+
+    **Arguments:**
+
+    - `candidates`: `(places, *some)` whether each place can be taken.
+    - `chosen`: `(*some,)` the size of the subset; all candidates if there are fewer.
+    - `first`, `second`: `(*some,)` two random words, from which 32 bits are mixed for each place.
+
+    **Returns:** `(places, *some)` whether each place is taken.
 
     ??? cite "Source"
         Knuth, The Art of Computer Programming 2, algorithm 3.4.2 S (selection sampling).

@@ -18,16 +18,17 @@ from .streams import standard_streams
 # What `snpjax --help` says about the commands: the first paragraph of their own help.
 _COMMANDS = {
     "run": "Run a spiking neural P system and show its computation.",
-    "explore": "Find every configuration of a system, or marking of a net, that can be reached, "
-    "following all choices.",
+    "explore": "Find all reachable configurations of a system, or markings of a net.",
     "check": "Prove or refute properties of all computations of a system or a net.",
+    "certify": "Accept or reject the certificate of a proof by induction, without the search that "
+    "found it.",
     "estimate": "Estimate the probability that something happens, when every neuron chooses "
     "uniformly among its applicable rules.",
     "info": "Describe a spiking neural P system without running it.",
     "convert": "Write a model file in another format.",
     "draw": "Draw a spiking neural P system or a Sleptsov net.",
     "view": "Draw a system or net in a browser, step it, follow its branches, and change it.",
-    "proliferation": "Cell proliferation read through the dilution of a fluorescent label.",
+    "proliferation": "Cell proliferation, measured by the dilution of a fluorescent label.",
     "sleptsov": "Sleptsov nets: places and transitions as a concurrent program.",
     "formats": "Sparse layouts: which is fastest here, and why it was chosen.",
     "cache": "Compiled programs that are kept on disk for later commands.",

@@ -71,7 +71,7 @@ def check(
             "Consider only paths on which this holds infinitely often; may be repeated.",
         ),
     ] = None,
-    chosen: Annotated[
+    choosers: Annotated[
         list[str] | None,
         value(
             "--chosen",
@@ -84,6 +84,45 @@ def check(
     kept: MemoryOptions,
     checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove", help="Prove by induction at once, without exploring; needs the extra prove."
+        ),
+    ] = False,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds",
+            help="The time for the search of each graph, or for each proof.  [default: no limit; "
+            "10 with --prove]",
+            min=0.001,
+        ),
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        value(
+            "--certificate",
+            "FILE",
+            "Write the certificate of a proof by induction to this file, for `snpjax certify`.",
+        ),
+    ] = None,
+    induction: Annotated[
+        bool,
+        typer.Option(
+            "--induction/--no-induction",
+            help="Try a proof by induction where a limit ends the search.",
+        ),
+    ] = True,
+    reduce: Annotated[
+        list[str] | None,
+        value(
+            "--reduce",
+            "NAME",
+            "Look at fewer configurations by symmetry, stubborn-sets or cone; may be repeated. "
+            "none: never.  [default: all of them where the graph is too large]",
+        ),
+    ] = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -100,6 +139,13 @@ def check(
     status is 0 if all are proved, 1 if one is refuted, 3 if one is not decided.
     """
     caps = search.saturation()
+    if certificate is not None and len(queries) > 1:
+        message = "a file holds the certificate of one query (give one query)"
+        raise typer.BadParameter(message, param_hint="--certificate")
+    if prove and fair:
+        message = "a proof by induction is about all paths (leave out --prove)"
+        raise typer.BadParameter(message, param_hint="--fair")
+    chosen = _chosen(reduce)
     where: _Where = {
         "memory": kept.limits(),
         "exact": not kept.fingerprints,
@@ -119,19 +165,17 @@ def check(
             assert not isinstance(system, Execution)
             system = system.with_input(snp.AnyInput(search.inputs))
         limits = {"max_configurations": max_configurations, "max_depth": max_depth}
+        given = system, queries, fair or [], caps, limits, options, found, where
         try:
-            verdicts = _verdicts(
-                system,
-                queries,
-                fair or [],
-                chosen or [],
-                caps,
-                limits,
-                options,
-                found,
-                where,
-                checkpoint,
-            )
+            if prove:
+                model = cast("Explorable[Any, Any]", system)
+                verdicts = [snp.prove(model, text, seconds=seconds or 10.0) for text in queries]
+            elif chosen:
+                verdicts = [_reduced(*given, classes=chosen, at=i) for i in range(len(queries))]
+            else:
+                verdicts = _verdicts(*given, checkpoint, induction, seconds, choosers or [])
+                if chosen is None and checkpoint is None and where["mesh"] is None:
+                    verdicts = _decided_further(given, verdicts)
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     if as_json:
@@ -140,33 +184,110 @@ def check(
         typer.echo(headline(model_of(system), f"{file}"))
         for line in (line for verdict in verdicts for line in verdict.lines()):
             typer.echo(printable(advised(line)))
+    if certificate is not None and verdicts[0].is_decided:
+        if verdicts[0].certificate is None:
+            why = "the verdict has none, for it is not by induction (use --prove)"
+            raise ended(f"error: --certificate: {why}", BAD_INPUT)
+        with refusals(certificate):
+            verdicts[0].certificate.write(certificate)
     if any(verdict.is_refuted for verdict in verdicts):
         raise typer.Exit(FAILED)
     if not all(verdict.is_proved for verdict in verdicts):
         raise typer.Exit(NOT_DECIDED)
 
 
+#: The names of reductions on the command line.
+_REDUCTIONS = {
+    "symmetry": "Symmetry",
+    "stubborn-sets": "StubbornSets",
+    "cone": "ConeOfInfluence",
+}
+
+
+def _chosen(names: list[str] | None) -> tuple[str, ...] | None:
+    """The classes of the reductions to use; `None` for those that are needed. Another name is a
+    usage error."""
+    if not names:
+        return None
+    if names == ["none"]:
+        return ()
+    for name in names:
+        if name not in _REDUCTIONS:
+            known = f"write {', '.join(_REDUCTIONS)}, or none alone"
+            message = f"{name!r} is not a reduction ({known})"
+            raise typer.BadParameter(message, param_hint="--reduce")
+    return tuple(_REDUCTIONS[name] for name in names)
+
+
+def _reduced(
+    system: "ReadableModel",
+    queries: list[str],
+    fair: list[str],
+    caps: dict[str, int],
+    limits: dict[str, int | None],
+    options: "LoweringOptions",
+    progress: "Callable[[int, int], None] | None",
+    where: "_Where",
+    classes: tuple[str, ...],
+    at: int,
+) -> "Verdict":
+    """The verdict on one of the queries, with reductions."""
+    from ..check import check, reduction
+
+    return check(
+        cast("Explorable[Any, Any]", system),
+        queries[at],
+        fair=fair,
+        **limits,  # pyright: ignore[reportArgumentType]
+        saturate=caps,
+        layout=options.get("layout"),
+        capacity=options.get("capacity"),
+        progress=progress,
+        reductions=[getattr(reduction, name)() for name in classes],
+        **where,
+    )
+
+
+def _decided_further(given: tuple[Any, ...], verdicts: "list[Verdict]") -> "list[Verdict]":
+    """With reductions where the graph was too large and they help."""
+    from dataclasses import replace
+
+    from ..explore import Stop
+
+    found = []
+    for at, verdict in enumerate(verdicts):
+        graph = verdict.graph
+        is_cut = graph is not None and graph.stop is Stop.MAX_CONFIGURATIONS
+        if is_cut and not verdict.is_decided and verdict.value is None:
+            again = _reduced(*given, classes=tuple(_REDUCTIONS.values()), at=at)
+            verdict = replace(again, not_reduced=()) if again.is_decided else verdict
+        found.append(verdict)
+    return found
+
+
 def _verdicts(
     system: "ReadableModel",
     queries: list[str],
     fair: list[str],
-    chosen: list[str],
     caps: dict[str, int],
     limits: dict[str, int | None],
     options: "LoweringOptions",
     progress: "Callable[[int, int], None] | None",
     where: "_Where",
     folder: Path | None,
+    induction: bool,
+    seconds: float | None,
+    chosen: list[str],
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""
     from ..check import NumberQuery, check, needs_of, parse_property
-    from ..explore import explore
+    from ..explore import Patience, Stop, explore
 
     asked = [parse_property(text, fair=fair) for text in queries]
     is_number = [isinstance(one, NumberQuery) for one in asked]
     if chosen and not any(is_number):
         raise ValueError("`--chosen` is for questions for a number, such as 'Pmin=? [ F p ]'.")
-    who = "all" if chosen == ["all"] else chosen
+    choosers = "all" if chosen == ["all"] else chosen
     plans = [
         needs_of(
             one.query if isinstance(one, NumberQuery) else one,
@@ -185,31 +306,43 @@ def _verdicts(
     verdicts = []
     for text, of_number, plan, key in zip(queries, is_number, plans, keys, strict=True):
         if key not in graphs:
-            graphs[key] = explore(
-                cast("Explorable[Any, Any]", system),
-                **limits,  # pyright: ignore[reportArgumentType]
-                saturate=plan.saturate,
-                clock=plan.clock,
-                layout=options.get("layout", "auto"),
-                capacity=options.get("capacity"),
-                progress=progress,
-                checkpoint=checkpoint_in(folders.get(key)),
-                **where,
-            )
-        verdicts.append(check(graphs[key], text, fair=fair, chosen=who if of_number else ()))
+            patience = Patience(seconds)
+            with patience.until_interrupted():
+                graphs[key] = explore(
+                    cast("Explorable[Any, Any]", system),
+                    **limits,  # pyright: ignore[reportArgumentType]
+                    saturate=plan.saturate,
+                    clock=plan.clock,
+                    layout=options.get("layout", "auto"),
+                    capacity=options.get("capacity"),
+                    progress=progress,
+                    checkpoint=checkpoint_in(folders.get(key)),
+                    seconds=patience,
+                    **where,
+                )
+        is_late = graphs[key].stop in (Stop.MAX_SECONDS, Stop.INTERRUPTED)
+        proves = induction and not is_late
+        who = choosers if of_number else ()
+        verdicts.append(check(graphs[key], text, fair=fair, chosen=who, induction=proves))
     return verdicts
 
 
 def _json(verdict: "Verdict") -> dict[str, Any]:
-    trace = verdict.trace.as_json()
+    trace: dict[str, Any] = {"witness": None}
+    if verdict.graph is not None or verdict.computation is not None:
+        trace = verdict.trace.as_json()
+    certificate = verdict.certificate
     return {
         "query": verdict.query,
         "status": verdict.status.value,
         "configurations": verdict.num_configurations,
         "depth": verdict.depth,
         "reason": advised(verdict.reason) or None,
-        "missed": verdict.graph.missed,
+        "missed": 0.0 if verdict.graph is None else verdict.graph.missed,
+        "certificate": None if certificate is None else certificate.to_dict(),
         "vacuous": list(verdict.vacuous),
+        "reductions": list(verdict.reductions),
+        "not_reduced": list(verdict.not_reduced),
         **(trace if verdict.witness is not None else dict.fromkeys(trace)),
         "loop": verdict.loop,
         "unseen": list(verdict.unseen),

@@ -8,14 +8,15 @@ import typer
 from ..io.formats import names_text
 from .ending import orderly
 from .lossy import Out, WriteOptions, check_folder
-from .options import From, Strict, format_from, grouped, value
+from .models import read_system
+from .options import From, Parameters, Strict, format_from, grouped, value
 
 
 HELP = f"""Write a model file in another format.
 
-If that cannot hold the model, all that it lacks is listed, nothing is written and the exit status
-is 1. Formats: {names_text("system")}. A .json file is written as native, unless --to websnapse is
-given.
+If that format cannot hold the model, everything that would be lost is listed, nothing is written
+and the exit status is 1. Formats: {names_text("system")}. A .json file is written as native, unless
+--to websnapse is given.
 """
 
 
@@ -25,6 +26,7 @@ def convert(
     *,
     source: Annotated[Path, typer.Argument(metavar="IN", help="The model file to read.")],
     target: Out,
+    parameters: Parameters = None,
     source_format: From = None,
     output: WriteOptions,
     names: Annotated[
@@ -34,8 +36,6 @@ def convert(
     strict: Strict = False,
 ) -> None:
     """See `HELP`."""
-    import snpjax as snp
-
     from ..io.cusnp import name_table
     from .text import headline
 
@@ -45,7 +45,7 @@ def convert(
         raise typer.BadParameter("only cuSNP files have no names", param_hint="--names")
     if names is not None:
         check_folder(names)
-    system = snp.read(source, format=reads, level="strict" if strict else "extended")
+    system = read_system(source, reads, strict=strict, parameters=parameters)
     said = headline(system, f"{source}")
     beside = {} if names is None else {names: name_table(system)}
     output.save(system, target, writes, {"file": f"{source}"}, said, beside=beside)

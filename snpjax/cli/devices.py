@@ -33,7 +33,7 @@ class DeviceOptions:
     ] = False
 
     def mesh(self, axis: str) -> "Mesh | None":
-        """The mesh that was asked for. Of several processes only the first one prints."""
+        """The mesh that was requested. Of several processes only the first one prints."""
         number = self._number()
         if number is None and not self.distributed:
             return None
@@ -70,7 +70,7 @@ class DeviceOptions:
             return None if given is None or self.distributed else _all()
         if not given.isdecimal() or int(given) < 1:
             raise typer.BadParameter(
-                f"{given!r} is no number of devices (write 1 or more, or all)",
+                f"{given!r} is not a number of devices (write 1 or more, or all)",
                 param_hint="--devices",
             )
         return int(given)

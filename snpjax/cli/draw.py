@@ -14,6 +14,7 @@ from .options import (
     MOST_SEED,
     AsJson,
     File,
+    Parameters,
     Strict,
     choice_of,
     flag,
@@ -46,8 +47,8 @@ def draw(
         int | None,
         number(
             "--run",
-            "Draw a run of at most N steps: who spikes when, and how many spikes neurons hold; of "
-            "a net its marking then.",
+            "Draw a run of at most N steps: which neurons spike when, and how many spikes they "
+            "hold; of a net its markings.",
             most=MOST,
         ),
     ] = None,
@@ -68,16 +69,14 @@ def draw(
             most=MOST_SEED,
         ),
     ] = None,
-    graph: Annotated[
-        bool, flag("--graph", "Draw every configuration that can be reached.")
-    ] = False,
+    graph: Annotated[bool, flag("--graph", "Draw all reachable configurations.")] = False,
     max_configurations: Annotated[
         int,
         number("--max-configurations", "With --graph: find at most N of them.", least=1, most=MOST),
     ] = 100_000,
     max_depth: Annotated[
         int | None,
-        number("--max-depth", "With --graph: follow no path for more than N steps."),
+        number("--max-depth", "With --graph: explore paths of at most N steps."),
     ] = None,
     witness: Annotated[
         int | None,
@@ -86,6 +85,7 @@ def draw(
     neurons: Annotated[
         int, number("--neurons", "Draw more than N neurons in groups.", least=1)
     ] = 60,
+    parameters: Parameters = None,
     nets: NetOptions,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -114,7 +114,9 @@ def draw(
     from . import data
     from .text import printable
 
-    model = model_of(read_model(file, nets, strict=strict, of_systems={"--paths": paths}))
+    of_systems = {"--paths": paths}
+    read = read_model(file, nets, strict=strict, parameters=parameters, of_systems=of_systems)
+    model = model_of(read)
     with refusals(output, failures=(snp.RunFailed,)):
         if graph:
             what = _graph(model, output, max_configurations, max_depth, witness)

@@ -163,7 +163,14 @@ def _advised(error: "ReadError", other: str | None) -> str:
         advice = f"use: {command.format(shlex.quote(error.path))}{by_name}"
         return f"{error.path}: {wrong_kind_text(error.kind, advice)}"
     by_option = re.compile(r'([;,] or give) format=(?:"(\w+)")?')
-    return by_option.sub(lambda found: f"{found[1]} --from {found[2] or ''}".rstrip(), f"{error}")
+    text = by_option.sub(lambda found: f"{found[1]} --from {found[2] or ''}".rstrip(), f"{error}")
+    return re.sub(r"\(give parameters=\{(.*?)\}\)", _by_set, text)
+
+
+def _by_set(found: re.Match[str]) -> str:
+    """The advice on parameters for the command: `"n": 8` is --set n=8."""
+    options = re.sub(r'"(\w+)": (\w+),?', r"--set \1=\2", found[1])
+    return f"(give {options})"
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ import typer
 
 from .devices import DeviceOptions
 from .ending import orderly, refusals
+from .models import read_system
 from .options import (
     MOST,
     MOST_SEED,
@@ -15,6 +16,7 @@ from .options import (
     From,
     MaxNeurons,
     MaxSynapses,
+    Parameters,
     Strict,
     advised,
     checkpoint_in,
@@ -50,6 +52,7 @@ def estimate(
     synapses: MaxSynapses = None,
     checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
+    parameters: Parameters = None,
     source_format: From = None,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -73,7 +76,7 @@ def estimate(
     from .options import choice_of
     from .text import headline, printable
 
-    system = snp.read(file, format=reads, level="strict" if strict else "extended")
+    system = read_system(file, reads, strict=strict, parameters=parameters)
     options = stored_in(system, "auto", neurons, synapses)
     choice = choice_of(seed)
     assert isinstance(choice, snp.UniformChoice)

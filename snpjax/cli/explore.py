@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..explore import Graph
     from ..machine import Explorable
 
-# More choices than these are not looked at one by one: it would take longer than finding them.
+# More choices than these are not examined one by one: it would take longer than finding them.
 _MAX_EXAMINED = 20_000_000
 _MAX_ROWS, _FIRST_ROWS, _LAST_ROWS = 30, 20, 8  # of the table by depth
 _MAX_NEURONS = 24
@@ -55,10 +55,12 @@ def explore(
         int, number("--max-configurations", "Keep at most N configurations.", least=1, most=MOST)
     ] = 1_000_000,
     max_depth: Annotated[
-        int | None, number("--max-depth", "Follow no path for more than N steps.")
+        int | None, number("--max-depth", "Explore paths of at most N steps.")
     ] = None,
     search: AllPathsOptions,
-    clock: Annotated[int, number("--clock", "Tell the first N steps apart.", most=MOST - 1)] = 0,
+    clock: Annotated[
+        int, number("--clock", "Distinguish configurations of the first N steps.", most=MOST - 1)
+    ] = 0,
     numbers: Annotated[
         int | None, number("--numbers", "List the numbers computed, up to N.", least=1)
     ] = None,
@@ -85,10 +87,9 @@ def explore(
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find every configuration of a system, or marking of a net, that can be reached, following all
-    choices.
+    """Find all reachable configurations of a system, or markings of a net.
 
-    The exit status is 0 also if a limit ended the search, which is reported; it is 1 if spikes
+    The exit status is 0 even if a limit ended the search, which is reported; it is 1 if spikes
     overflowed or memory ran out.
     """
     stored = layout_named(layout)
@@ -149,7 +150,7 @@ def explore(
 
 
 def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
-    """All that the command says of a graph, as plain values; `None` for what was not looked at."""
+    """All that the command says of a graph, as plain values; `None` for what was not examined."""
     from ..explore.picture import by_depth
 
     is_examined = graph.num_choices <= _MAX_EXAMINED
@@ -226,7 +227,7 @@ def _completeness(graph: "Graph") -> str:
     options = {
         Stop.MAX_CONFIGURATIONS: "; --max-configurations allows more",
         Stop.MAX_DEPTH: "; --max-depth allows more",
-        Stop.OUT_OF_MEMORY: "; --memory, --host-memory and --spill-folder say where to keep more",
+        Stop.OUT_OF_MEMORY: "; use --memory, --host-memory and --spill-folder to keep more",
     }
     left = plural(int(graph.is_open.sum()), "configuration")
     return (

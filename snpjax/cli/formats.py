@@ -52,7 +52,7 @@ def time(
     """Time every layout on random graphs, as a data set for `train`.
 
     Answers are checked against the coordinate list. Stopped and started again with the same file,
-    it goes on where it was.
+    it continues where it was.
     """
     from . import data, progress
 
@@ -134,7 +134,7 @@ def explain(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say which layout the synapses of a system are stored in, why, and what others would cost."""
+    """Show which layout stores the synapses of a system, why, and what others would cost."""
     import snpjax as snp
     from snpjax_formats.select import Learned, Measured
 

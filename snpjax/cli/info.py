@@ -11,7 +11,8 @@ from jaxtyping import Int
 from .._text.counts import bytes_text
 from .._text.quoting import printable
 from .ending import orderly
-from .options import AsJson, File, From, Strict, flag, format_from
+from .models import read_system
+from .options import AsJson, File, From, Parameters, Strict, flag, format_from
 
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _MAX_GUARD_TEXT = 60  # characters
 @orderly("snpjax sleptsov info {}")
 def info(
     file: File,
+    parameters: Parameters = None,
     source_format: From = None,
     strict: Strict = False,
     layouts: Annotated[
@@ -41,7 +43,7 @@ def info(
     from . import data
 
     reads = format_from(source_format, "system")
-    system = snp.read(file, format=reads, level="strict" if strict else "extended")
+    system = read_system(file, reads, strict=strict, parameters=parameters)
     if isinstance(system, snp.PopulationSystem):
         from .info_populations import describe_populations
 

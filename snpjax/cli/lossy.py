@@ -36,11 +36,11 @@ class WriteOptions:
         value(
             "--to",
             "FORMAT",
-            "The format of OUT, when its name does not say it: of a system "
+            "The format of OUT, if its suffix does not determine it: of a system "
             f"{_written('system')}; of a net {_written('net')}.",
         ),
     ] = None
-    lossy: Annotated[bool, flag("--lossy", "Leave out what OUT cannot hold, and say what.")] = False
+    lossy: Annotated[bool, flag("--lossy", "Leave out what OUT cannot hold, and list it.")] = False
     as_json: AsJson = False
 
     def format_of(self, target: Path, holds: Holds) -> Format:
@@ -95,8 +95,7 @@ class WriteOptions:
             ending = {"losses": losses.items, "written": is_written}
             print_json({**report, **files, **sizes(flat), **ending})
         if not is_written:
-            refusal = WriteError(losses.format_name, losses.items)
-            raise ended(f"error: {target}: {refusal}", FAILED)
+            raise ended(f"error: {target}: {WriteError(losses)}", FAILED)
         for loss in losses.items:
             typer.echo(f"warning: {target}: lost in {format.title}: {loss}", err=True)
         if not self.as_json:

@@ -23,11 +23,13 @@ class MemoryOptions:
 
     memory: Annotated[
         str | None,
-        value("--memory", "SIZE", "Take at most SIZE of the device's memory, as 4G or 512M."),
+        value("--memory", "SIZE", "Use at most SIZE of the device's memory: 4G, 512M."),
     ] = None
     host_memory: Annotated[
         str | None,
-        value("--host-memory", "SIZE", "Take at most SIZE of main memory for what does not fit."),
+        value(
+            "--host-memory", "SIZE", "Use at most SIZE of main memory for data that does not fit."
+        ),
     ] = None
     spill_folder: Annotated[
         Path | None,
@@ -37,7 +39,8 @@ class MemoryOptions:
         bool,
         flag(
             "--fingerprints",
-            "Tell configurations apart by 64 bits each. A few may be missed; how likely is said.",
+            "Distinguish configurations by 64 bits each. A few may be missed, with a probability "
+            "that is printed.",
         ),
     ] = False
 
@@ -51,13 +54,13 @@ class MemoryOptions:
         try:
             return MemoryLimits(device, host, folder=self.spill_folder)
         except ValueError:
-            message = f"{self.spill_folder} is no folder"
+            message = f"{self.spill_folder} is not a folder"
             raise typer.BadParameter(message, param_hint="--spill-folder") from None
 
 
 def _bytes_of(text: str, option: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        message = f"{text!r} is no size (write a number of bytes, or 512M, 4G, 1.5T)"
+        message = f"{text!r} is not a size (write a number of bytes, or 512M, 4G, 1.5T)"
         raise typer.BadParameter(message, param_hint=option)
     return int(float(found[1]) * 1024 ** _POWERS[found[2].upper()])

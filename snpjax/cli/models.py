@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from .ending import refusals
 from .options import (
     FromEither,
     MaxNeurons,
     MaxSynapses,
+    Parameters,
     flag,
     format_from,
     number,
     one_of,
+    parameters_of,
     refuse_given,
     value,
 )
 
 
 if TYPE_CHECKING:
+    from ..io.formats import Format
     from ..sleptsov import Execution, SleptsovNet
     from ..spiking.model.population import AnySystem
 
@@ -34,14 +38,16 @@ class NetOptions:
 
     source_format: FromEither = None
     drop_time: Annotated[
-        bool, flag("--drop-time", "Of a net with times, rates or weights: read it without.")
+        bool, flag("--drop-time", "Ignore the times, rates or weights of a net.")
     ] = False
-    net_id: Annotated[str | None, value("--net", "ID", "PNML: which net of several.")] = None
+    net_id: Annotated[
+        str | None, value("--net", "ID", "PNML: the net to read, if there are several.")
+    ] = None
     ignore_unknown: Annotated[
         bool,
         flag(
             "--ignore-unknown",
-            "PNML: list elements and attributes that are not known, and read the net without.",
+            "PNML: list unknown elements and attributes, and ignore them.",
         ),
     ] = False
 
@@ -53,14 +59,16 @@ class NetOptions:
     def read(self, file: Path) -> "SleptsovNet":
         import snpjax as snp
 
-        return snp.read_net(
-            file,
-            format=format_from(self.source_format, "net"),
-            drop_time=self.drop_time,
-            net=self.net_id,
-            ignore_unknown=self.ignore_unknown,
-            max_flat_size=self.max_flat_size,
-        )
+        format = format_from(self.source_format, "net")
+        with refusals():
+            return snp.read_net(
+                file,
+                format=format,
+                drop_time=self.drop_time,
+                net=self.net_id,
+                ignore_unknown=self.ignore_unknown,
+                max_flat_size=self.max_flat_size,
+            )
 
     def given(self) -> dict[str, object]:
         options = {"--drop-time": self.drop_time, "--net": self.net_id}
@@ -89,12 +97,14 @@ class AllPathsOptions:
     ] = None
     neurons: MaxNeurons = None
     synapses: MaxSynapses = None
+    parameters: Parameters = None
     rule: Annotated[
         str | None,
         value(
             "--rule",
             "RULE",
-            "Of a net: sleptsov (in maximal multiplicity) or petri (once).  [default: sleptsov]",
+            "How transitions of a net fire: sleptsov (maximal multiplicity) or petri (once).  "
+            "[default: sleptsov]",
         ),
     ] = None
 
@@ -117,7 +127,26 @@ class AllPathsOptions:
         given = {"inputs": self.inputs, "saturate": self.saturate, **of_systems}
         given |= {"neurons": self.neurons, "synapses": self.synapses}
         options = {f"--{name}": value for name, value in given.items()}
-        return read_model(file, nets, strict=strict, rule=self.rule, of_systems=options)
+        return read_model(
+            file,
+            nets,
+            strict=strict,
+            parameters=self.parameters,
+            rule=self.rule,
+            of_systems=options,
+        )
+
+
+def read_system(
+    file: Path, format: "Format | None", *, strict: bool, parameters: list[str] | None
+) -> "AnySystem":
+    """The system of a file, whose parameters are those of `--set`."""
+    import snpjax as snp
+
+    given = parameters_of(parameters)
+    with refusals():
+        level = "strict" if strict else "extended"
+        return snp.read(file, format=format, level=level, parameters=given)
 
 
 def read_model(
@@ -125,13 +154,12 @@ def read_model(
     nets: NetOptions,
     *,
     strict: bool,
+    parameters: list[str] | None,
     rule: str | None = None,
     of_systems: Mapping[str, object],
 ) -> "ReadableModel":
     """The system or the net of a file. An option that the other kind has is a usage error; those
     `of_systems` were given where they are neither `None`, empty nor false."""
-    import snpjax as snp
-
     from ..io.formats import is_of_net
     from ..sleptsov import Execution, Petri, Sleptsov
 
@@ -139,8 +167,9 @@ def read_model(
     if (format.holds == "system") if format else not is_of_net(file):
         of_nets = {"--rule": rule, **nets.given()}
         refuse_given(of_nets, "this is a file of a spiking system (leave it out)")
-        return snp.read(file, format=format, level="strict" if strict else "extended")
-    refuse_given({"--strict": strict, **of_systems}, "this is a file of a net (leave it out)")
+        return read_system(file, format, strict=strict, parameters=parameters)
+    of_systems = {"--strict": strict, "--set": parameters, **of_systems}
+    refuse_given(of_systems, "this is a file of a net (leave it out)")
     rules = {"sleptsov": Sleptsov(), "petri": Petri()}
     used = one_of(rules, rule or "sleptsov", "firing rule", "--rule")
     return Execution(nets.read(file), rule=used)

@@ -90,7 +90,8 @@ From: TypeAlias = Annotated[
     value(
         "--from",
         "FORMAT",
-        f"The format of the file, when its name does not say it: {', '.join(SYSTEM_FORMATS)}.",
+        "The format of the file, if its suffix does not determine it: "
+        f"{', '.join(SYSTEM_FORMATS)}.",
     ),
 ]
 FromEither: TypeAlias = Annotated[
@@ -98,12 +99,21 @@ FromEither: TypeAlias = Annotated[
     value(
         "--from",
         "FORMAT",
-        "The format of the file, when its name does not say it: of a system "
+        "The format of the file, if its suffix does not determine it: of a system "
         f"{', '.join(SYSTEM_FORMATS)}; of a net {', '.join(NET_FORMATS)}.",
     ),
 ]
+Parameters: TypeAlias = Annotated[
+    list[str] | None,
+    value(
+        "--set",
+        "NAME=VALUE",
+        "P-Lingua: give a parameter of main, or a variable that is defined before the modules, "
+        "this value; may be repeated.",
+    ),
+]
 Strict: TypeAlias = Annotated[
-    bool, flag("--strict", "Refuse what the definition of 2006 does not have.")
+    bool, flag("--strict", "Refuse what is not in the definition of 2006.")
 ]
 Layout: TypeAlias = Annotated[
     str,
@@ -118,7 +128,7 @@ CheckpointFolder: TypeAlias = Annotated[
     value(
         "--checkpoint",
         "FOLDER",
-        "Save once a minute how far this is; the same command goes on from there.",
+        "Save the progress once a minute; the same command continues from there.",
     ),
 ]
 AsJson: TypeAlias = Annotated[bool, flag("--json", "Print one JSON object.")]
@@ -151,6 +161,24 @@ def format_from(name: str | None, *holds: "Holds") -> "Format | None":
         return None
     readable = {x.name: x for x in FORMATS if x.reader and x.holds in holds}
     return one_of(readable, name, "format", "--from", that=" that is read here")
+
+
+def parameters_of(texts: list[str] | None) -> dict[str, int | str] | None:
+    """The values that `--set` gives to parameters, texts where they are no integers."""
+    if not texts:
+        return None
+    found: dict[str, int | str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not name or not equals or not value:
+            message = f"{text!r} is no NAME=VALUE (write a parameter and its value)"
+            raise typer.BadParameter(message, param_hint="--set")
+        if name in found:
+            message = f"{name!r} is set twice (leave one out)"
+            raise typer.BadParameter(message, param_hint="--set")
+        is_integer = re.fullmatch(r"[+-]?[0-9]{1,1000}", value)
+        found[name] = int(value) if is_integer else value
+    return found
 
 
 def refuse_given(options: Mapping[str, object], why: str) -> None:
@@ -256,6 +284,11 @@ _ADVICE = {
     "share them among devices with `mesh=`": "share them among --devices",
     "keep less with `save=`": "make fewer --steps",
     "Run fewer `paths` at a time, or keep less of them with `save=`.": "Try fewer --paths.",
+    "has no option `parameters`": "has no option --set",
+    "has no option `drop_time`": "has no option --drop-time",
+    "has no option `net`": "has no option --net",
+    "has no option `ignore_unknown`": "has no option --ignore-unknown",
+    "has no option `max_flat_size`": "has no option --max-flat-size",
     "Leave out `memory` and `exact`, or `mesh`.": (
         "Leave out --memory, --host-memory, --spill-folder and --fingerprints, or --devices."
     ),

@@ -54,7 +54,7 @@ class _Made(ProgressColumn):
 
 
 class _Left(ProgressColumn):
-    """The time that the rest will take, if it goes on as in the last half minute. Of steps there
+    """The time that the rest will take, if it continues as in the last half minute. Of steps there
     may be fewer."""
 
     def render(self, task: Task) -> Text:

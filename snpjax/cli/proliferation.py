@@ -13,6 +13,7 @@ from .options import (
     checkpoint_in,
     flag,
     grouped,
+    number,
     one_of,
     refuse_given,
     value,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 proliferation = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Cell proliferation read through the dilution of a fluorescent label.",
+    help="Cell proliferation, measured by the dilution of a fluorescent label.",
 )
 
 #: The formats of models by suffix; `.prc` projects are refused by the reader of JSON.
@@ -286,7 +287,14 @@ def plot(
     initial: NamedInitial = None,
     target: NamedTarget = None,
     options: ModelOptions,
-    bins: Annotated[int, typer.Option(min=2)] = 100,
+    bins: Annotated[
+        int | None,
+        number(
+            "--bins",
+            "Draw N bins of equal width in the logarithm, not bins that follow the channels.",
+            least=2,
+        ),
+    ] = None,
 ) -> None:
     """Draw the measured and the expected histogram with a 95 % band, by type and by generation, and
     the residuals."""
@@ -297,7 +305,8 @@ def plot(
         file, found = options.read(model, initial)
         usual = file.bins or Bins()
         measured = _histogram(target, file, "target")
-        draw(found, measured, output, bins=Bins(usual.lowest, usual.highest, bins))
+        equal = None if bins is None else Bins(usual.lowest, usual.highest, bins)
+        draw(found, measured, output, bins=equal)
         typer.echo(f"{output}: written")
 
 

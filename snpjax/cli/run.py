@@ -6,6 +6,7 @@ import typer
 
 from .devices import DeviceOptions
 from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
+from .models import read_system
 from .options import (
     MOST,
     MOST_SEED,
@@ -17,6 +18,7 @@ from .options import (
     Layout,
     MaxNeurons,
     MaxSynapses,
+    Parameters,
     Strict,
     advised,
     checkpoint_in,
@@ -83,6 +85,7 @@ def run(
     int64: Annotated[bool, flag("--int64", "Count spikes in 64 bits, not 32.")] = False,
     checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
+    parameters: Parameters = None,
     source_format: From = None,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -113,14 +116,14 @@ def run(
 
     how = {"method": "first"} if seed is None else {"method": "uniform", "seed": seed}
     try:
-        system = snp.read(file, format=reads, level="strict" if strict else "extended")
+        system = read_system(file, reads, strict=strict, parameters=parameters)
     except WrongKind as wrong:
         if wrong.kind != "numerical":
             raise
         from .numerical import run_numerical
 
         spiking = {"--strict": strict, "--as": simulator, "--int64": int64, "--no-grow": no_grow}
-        spiking |= {"--neurons": neurons, "--synapses": synapses}
+        spiking |= {"--neurons": neurons, "--synapses": synapses, "--set": parameters}
         refuse_given(spiking, "this is a file of a numerical system (leave it out)")
         with progress.of_run(steps, paths, hidden=as_json) as made:
             return run_numerical(

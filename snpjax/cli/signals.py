@@ -92,7 +92,7 @@ def _terminals() -> list[int]:
 
 
 def _watch(receive: int, terminals: list[int]) -> None:
-    """Send this process a signal if a terminal hangs up, and end it if it goes on after one."""
+    """Send this process a signal if a terminal hangs up, and end it if it continues after one."""
     poll = select.poll()
     for descriptor in terminals:
         poll.register(descriptor, 0)

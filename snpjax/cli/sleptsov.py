@@ -54,7 +54,7 @@ def run(
         value(
             "--rule",
             "RULE",
-            "sleptsov (in maximal multiplicity), petri (once), or disjoint (transitions that share "
+            "sleptsov (maximal multiplicity), petri (once), or disjoint (transitions that share "
             "no place fire together).",
         ),
     ] = "sleptsov",

@@ -27,8 +27,8 @@ PROGRAMS = {
 CONVERT_HELP = f"""Write a Sleptsov net in another format.
 
 Formats: {names_text("net")}. A file in hsn is linked to a flat net, with the files of its
-sub-nets. If OUT cannot hold the net, all that it lacks is listed, nothing is written and the exit
-status is 1.
+sub-nets. If OUT cannot hold the net, everything that would be lost is listed, nothing is written
+and the exit status is 1.
 """
 _MOST_RANDOM = 10  # random numbers are from 1 to this, as in the published nets
 
@@ -86,7 +86,7 @@ def generate(
     ] = 0,
     output: WriteOptions,
 ) -> None:
-    """Write a program that is a net, with its numbers in place.
+    """Write an example program as a net, with its inputs in place.
 
     An .hsn file names the sub-nets add.lsn and mul.lsn, which snpjax knows; any other format holds
     the linked net.

@@ -1,6 +1,5 @@
 """A single run for people: the computation as a table, how it ended, and what it computed."""
 
-import re
 from collections.abc import Iterable
 from typing import TypeAlias
 
@@ -38,7 +37,6 @@ _MAX_LINES = 3  # of the rules of one step
 _MAX_TRAIN = 40  # entries of a spike train
 _MAX_OUTPUTS = 8  # described below the table
 _MAX_FINAL = 40  # neurons of the final configuration
-_CLOSED = re.compile(r"\(\d+\)")
 
 
 def show(solution: Solution, file: str, choices: str | None, max_steps: int) -> None:
@@ -109,7 +107,7 @@ class _Columns:
         self.shown = Shown(solution)
         found = self.shown.names()
         self.names = [printable(name) for name in found]
-        there = [num_neurons(self.shown, r.step) for r in rows]
+        self.rows, self.num_there = rows, [num_neurons(self.shown, r.step) for r in rows]
         outputs = solution.system.output
         room = width - max(len("step"), len(str(rows[-1].step)))
 
@@ -117,7 +115,7 @@ class _Columns:
             return ["" if r.outputs is None else str(r.outputs[index]) for r in rows]
 
         def fitting(neurons: list[int], room: int, *, least: int) -> dict[int, _Column]:
-            columns = ((self.names[i], _spike_cells(rows, i, there)) for i in neurons)
+            columns = ((self.names[i], _spike_cells(rows, i, self.num_there)) for i in neurons)
             return dict(zip(neurons, _fitting(columns, room, least), strict=False))
 
         trains = ((f"out:{printable(name)}", emitted(i)) for i, name in enumerate(outputs))
@@ -136,7 +134,7 @@ class _Columns:
         if num_rows(solution) > len(rows):
             wanted = max(wanted, len("... 1,000,000,000 steps ..."))
         readable = min(wanted, max(width // 3, _LEAST_RULES))
-        counted = max(len("rules"), *(len(plural(_num_fired(r), "rule")) for r in rows))
+        counted = max(len("rules"), *(len(_counted(_num_fired(r))) for r in rows))
         self.rules_width = next((w for w in (readable, counted) if w + GAP <= room), 0)
         self.has_texts = self.rules_width == readable
         room -= self.rules_width + (GAP if self.rules_width else 0)
@@ -160,7 +158,7 @@ class _Columns:
         most = min(len(texts), _MAX_LINES * self.rules_width) if self.has_texts else 0
         for shown in range(most, -1, -1):
             missing = len(texts) - shown + others
-            more = f"and {missing:,} more" if shown else plural(missing, "rule")
+            more = f"and {missing:,} more" if shown else _counted(missing)
             lines = _packed([*texts[:shown], *([more] if missing else [])], self.rules_width)
             if len(lines) <= _MAX_LINES:
                 break
@@ -176,16 +174,20 @@ class _Columns:
             return []
         return self.shown.fired(current.step - 1, current.rules.tolist(), neurons, _short)
 
+    def there(self) -> Iterable[tuple[Row, list[int]]]:
+        """Every row with the neurons that it shows and that exist then."""
+        for current, num in zip(self.rows, self.num_there, strict=True):
+            yield current, [i for i in self.neurons if i < num]
+
     def remarks(self) -> list[str]:
         lines = []
         if self.shown.is_growing:
             lines.append("neurons divide or bud: a column has the name of its neuron in the end")
         if self.solution.saved.every is None:
             lines.append("the history was too large to be kept: this is the final configuration")
-        cells = [cell for _, own in self.neurons.values() for cell in own]
-        if any(_CLOSED.search(cell) for cell in cells):
+        if any(np.any(r.timers[own]) for r, own in self.there()):
             lines.append("2 (1): 2 spikes, closed, opens in 1 step")
-        if any("in" in cell for cell in cells):
+        if any(np.any(r.in_flight[:, own]) for r, own in self.there()):
             lines.append("2 (1 in 3): 2 spikes, and 1 under way that arrives in 3 steps")
         for what, shown, names in (
             ("neuron", self.neurons, self.names),
@@ -215,6 +217,11 @@ def _fitting(columns: Iterable[_Column], room: int, least: int) -> list[_Column]
 
 def _width(columns: Iterable[_Column]) -> int:
     return sum(GAP + max(map(cell_len, [name, *cells])) for name, cells in columns)
+
+
+def _counted(num_fired: int) -> str:
+    """What stands for the texts of rules."""
+    return f"{num_fired:,} fired"
 
 
 def _num_fired(current: Row) -> int:

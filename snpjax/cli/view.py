@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 def view(
     file: File,
     port: Annotated[
-        int, number("--port", "Serve on this port; 0 takes a free one.", most=65535)
+        int, number("--port", "Serve on this port; 0 selects a free port.", most=65535)
     ] = 0,
     no_browser: Annotated[
-        bool, flag("--no-browser", "Print the address, and open no browser.")
+        bool, flag("--no-browser", "Print the address without opening a browser.")
     ] = False,
     export: Annotated[
         Path | None,
-        value("--export", "PAGE", "Write one file that shows a run without a server, and end."),
+        value("--export", "PAGE", "Write one file that shows a run without a server, and exit."),
     ] = None,
     steps: Annotated[
         int | None,
@@ -69,13 +69,13 @@ def view(
     reads = format_from(source_format, "system", "net")
     if (reads.holds == "system") if reads else not is_of_net(file):
         if reads is None and file.exists():
-            check_suffix(file, "system")  # what is no model of any format needs no page
+            check_suffix(file, "system")  # what is not a model of any format needs no page
     elif strict:
         raise typer.BadParameter("this is a file of a net (leave it out)", param_hint="--strict")
     if export is not None:
         _export(file, export, reads, 100 if steps is None else steps, seed or 0, level)
         return
-    why = "it says how --export runs (choose in the page, or give --export)"
+    why = "it applies to --export only (choose in the page, or add --export)"
     refuse_given({"--steps": steps, "--seed": seed}, why)
 
     from ..io.source import load

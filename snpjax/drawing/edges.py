@@ -1,4 +1,4 @@
-"""How the arrows of a drawn graph run between its boxes, and where their labels stand.
+"""How the arrows of a drawn graph run between its boxes.
 
 Every arrow tries some curves, the straightest first, and takes the one that runs through the fewest
 boxes. It knows nothing of the arrows before it, so that the same graph has the same curves.
@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from .scene import Curve, Point, width_of
+from .scene import Point
 
 
 _BENDS = (0.0, 0.14, -0.14, 0.28, -0.28, 0.45, -0.45, 0.7, -0.7)  # of the length
 _DETOURS = (0.0, 45.0, -45.0, 90.0, -90.0, 150.0, -150.0, 230.0, -230.0, 330.0, -330.0)  # pixels
-_SAMPLES = np.linspace(0, 1, 41)
+SAMPLES = np.linspace(0, 1, 41)  # of the length of a curve
 _MOST_BENT = 190.0  # pixels, that a curve is pulled aside
 _CLEAR = 3.0  # pixels between a curve and a box that it passes
 
@@ -27,7 +27,12 @@ def _bernstein(t: Float[np.ndarray, " places"]) -> Float[np.ndarray, "places 4"]
     return np.stack([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3], axis=1)
 
 
-_BERNSTEIN = _bernstein(_SAMPLES)
+_BERNSTEIN = _bernstein(SAMPLES)
+
+
+def sampled(curves: Sequence[Sequence[Point]]) -> Float[np.ndarray, "curves samples 2"]:
+    """Points of cubic curves at `SAMPLES`."""
+    return np.einsum("sk,ckd->csd", _BERNSTEIN, np.asarray(curves, float).reshape(-1, 4, 2))
 
 
 def routed(
@@ -72,49 +77,6 @@ def routed(
                 control = _cut(control, middles, sizes, is_round, source, target)
         found.append(tuple((float(x), float(y)) for x, y in control))
     return found
-
-
-def label_at(
-    curve: Curve,
-    text: str,
-    size: float,
-    taken: list[tuple[float, float, float, float]],
-    places: Sequence[float] = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78),
-) -> Point:
-    """Where a label stands on a curve: where it meets the fewest of the rectangles `taken` (left,
-    top, right, bottom), to which it is added."""
-    points = _BERNSTEIN @ np.asarray(curve.points)
-    middles = [tuple(points[round(t * (len(points) - 1))]) for t in places]
-    return free_place(middles, width_of(text, size) + 4, size + 3, taken)
-
-
-def free_place(
-    places: Sequence[Point],
-    width: float,
-    height: float,
-    taken: list[tuple[float, float, float, float]],
-) -> Point:
-    """The first of the places where a rectangle meets the fewest of those `taken`, to which it is
-    added."""
-    best, fewest = (0.0, 0.0, 0.0, 0.0), np.inf
-    for x, y in places:
-        own = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
-        meets = sum(
-            own[0] < other[2] and other[0] < own[2] and own[1] < other[3] and other[1] < own[3]
-            for other in taken
-        )
-        if meets < fewest:
-            best, fewest = own, meets
-        if meets == 0:
-            break
-    taken.append(best)
-    return (best[0] + best[2]) / 2, (best[1] + best[3]) / 2
-
-
-def rectangles(middles: Boxes, sizes: Boxes) -> list[tuple[float, float, float, float]]:
-    """Boxes as `label_at` takes them."""
-    sides = np.concatenate([middles - sizes / 2, middles + sizes / 2], axis=1)
-    return [(left, top, right, bottom) for left, top, right, bottom in sides.tolist()]
 
 
 def _flows(

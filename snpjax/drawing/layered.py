@@ -4,6 +4,8 @@ The same graph has the same places on every machine: nothing is drawn from entro
 settled by number. x grows to the right and y downwards, as in SVG.
 """
 
+from typing import TypeAlias
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.optimize import isotonic_regression
@@ -16,11 +18,18 @@ from .force import Ends, Points, Sizes, relaxed, separated
 #: More nodes than these stand in a grid: springs take memory and time of their square.
 MAX_SPRINGS = 600
 _SWEEPS = 12
+
+Families: TypeAlias = Int[np.ndarray, " nodes"]
 _MAX_CROSSED = 1_500  # edges between two layers whose crossings are counted
 
 
 def layered_positions(
-    sizes: Sizes, sources: Ends, targets: Ends, *, gap: tuple[float, float] = (70.0, 26.0)
+    sizes: Sizes,
+    sources: Ends,
+    targets: Ends,
+    *,
+    gap: tuple[float, float] = (70.0, 26.0),
+    families: Families | None = None,
 ) -> Points:
     """The middle of every box: no two overlap, and they keep `gap` from each other in one of both
     directions; where springs hold them, 0.7 of it from left to right.
@@ -29,12 +38,14 @@ def layered_positions(
 
     - `sizes`: width and height of every box.
     - `sources`, `targets`: the boxes at the ends of every edge; an edge may lead back to its box.
+    - `families`: in a layer, boxes of one family are in their order; every box by itself if left
+      out.
     """
     if len(sizes) == 0:
         return np.zeros((0, 2))
     layer = layers(len(sizes), sources, targets)
     if layer is not None:
-        return in_layers(layer, sizes, sources, targets, gap=gap)
+        return in_layers(layer, sizes, sources, targets, gap=gap, families=families)
     if len(sizes) > MAX_SPRINGS:
         return in_grid(sizes, gap=gap)
     points = relaxed(len(sizes), sources, targets)
@@ -104,12 +115,14 @@ def in_layers(
     targets: Ends,
     *,
     gap: tuple[float, float],
+    families: Families | None = None,
 ) -> Points:
     """Layers from left to right, each ordered so that few edges cross, and every box as near to
     those it is connected with as the others allow."""
     near = _neighbours(len(layer), sources, targets)
     rows = [np.flatnonzero(layer == k) for k in range(int(layer.max()) + 1)]
-    rows = _ordered(rows, layer, sources, targets, near)
+    alone = np.arange(len(layer))
+    rows = _ordered(rows, layer, sources, targets, near, alone if families is None else families)
     points = np.zeros((len(layer), 2))
     x = 0.0
     for row in rows:
@@ -153,6 +166,7 @@ def _ordered(
     sources: Ends,
     targets: Ends,
     near: csr_array,
+    families: Families,
 ) -> list[np.ndarray]:
     """Every layer in the order of the means of its neighbours, the best of several sweeps."""
     place = np.zeros(len(layer))
@@ -167,7 +181,10 @@ def _ordered(
             break
         for k in range(len(rows)) if sweep % 2 else reversed(range(len(rows))):
             row = rows[k]
-            rows[k] = row[np.lexsort((row, _means(place, near, row).round(9)))]
+            row = row[np.lexsort((row, _means(place, near, row).round(9)))]
+            # The places that a family has go to its members in their order.
+            row[np.argsort(families[row], kind="stable")] = row[np.lexsort((row, families[row]))]
+            rows[k] = row
             place[rows[k]] = np.arange(len(row)) - (len(row) - 1) / 2
     return best
 

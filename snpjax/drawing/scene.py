@@ -110,6 +110,12 @@ class Scene:
         return min(xs) - margin, min(ys) - margin, max(xs) + margin, max(ys) + margin
 
 
+def rectangle(shape: Shape) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of a shape."""
+    xs, ys = zip(*_corners(shape), strict=True)
+    return min(xs), min(ys), max(xs), max(ys)
+
+
 def columns(text: str) -> int:
     """How many characters wide a text is: those of East Asia are two."""
     return sum(

@@ -42,6 +42,7 @@ _SIGNS = {
     "λ": r"$\lambda$",
     "ā": r"$\bar{\mathrm{a}}$",
     "∞": r"$\infty$",
+    "^∞": r"\textsuperscript{$\infty$}",
     "∅": r"$\emptyset$",
     "−": "$-$",
     "±": r"$\pm$",

@@ -1,5 +1,7 @@
 """All paths at once: the configuration graph of a system."""
 
+from snpjax_formats.keywords import suggest_keywords
+
 from .counted import (
     NamedActions as NamedActions,
     NamedCounts as NamedCounts,
@@ -10,3 +12,6 @@ from .graph import Graph as Graph, Stop as Stop
 from .language import Generated as Generated
 from .memory_limits import MemoryLimits as MemoryLimits
 from .patience import Patience as Patience
+
+
+suggest_keywords(__name__)

@@ -60,6 +60,8 @@ def schema_of_counts(
     - `actions`: the names of the alternatives, in order.
     - `counts`: maps states, whose last axis is `configurations`, to a row for each column.
 
+    **Returns:** the schema.
+
     Add the optional parts of a `Schema` with `dataclasses.replace`.
     """
     columns, actions = tuple(columns), tuple(actions)

@@ -91,7 +91,7 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
         self.memory = self._first_memory()
         self.record = SearchRecord(self.budget.host, edges=limits.edges, most=limits.most)
         saved.begin(self.record)
-        self._base = self.record.followed()[1]  # the first choice, if a search goes on
+        self._base = self.record.followed()[1]  # the first choice, if a search continues
         # Choices whose successors are to be made, are being made, and are put in.
         self._todo: deque[_Piece] = deque()
         self._making: deque[_Chunk] = deque()
@@ -159,7 +159,7 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
                 pieces = self._pieces(self.record.num_expanded, high)
 
     def _advance(self, pieces: Iterator[_Piece]) -> bool:
-        """Take over one chunk; whether the level goes on. Chunks are made ahead of what the host
+        """Take over one chunk; whether the level continues. Chunks are made ahead of what the host
         knows; those after one that could not be put in are made again. What fails changes nothing
         that the host knows."""
         todo, making, waiting = self._todo, self._making, self._waiting
@@ -212,7 +212,7 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
         return True
 
     def _end_short(self) -> None:
-        """End for want of memory."""
+        """End for lack of memory."""
         self._end_early(Stop.OUT_OF_MEMORY)
 
     def _end_early(self, stop: Stop) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 
 from .._text.lines import EdgeLabels, lines
 from .._text.quoting import printable
-from ..drawing.edges import label_at, rectangles, routed
+from ..drawing.edges import routed
+from ..drawing.labels import label_shapes
 from ..drawing.layered import in_layers
 from ..drawing.scene import (
     BLACK,
-    BLUE,
     GREY,
     SMALL,
     VERMILLION,
@@ -21,6 +21,7 @@ from ..drawing.scene import (
     Scene,
     Shape,
     TextLine,
+    rectangle,
     width_of,
 )
 from .dot import drawn_edges, state_columns, tells_steps_apart
@@ -63,22 +64,18 @@ def graph_scene(
         Curve(points, *((VERMILLION, 2.4) if pair in steps else (GREY, 1.2)))
         for points, pair in zip(routes, pairs, strict=True)
     ]
-    taken = rectangles(middles, borders)
-    shapes: list[Shape] = [_arrow_in(middles[0], borders[0]), *curves]
-    for curve, label in zip(curves, pairs.values(), strict=True):
-        if label:
-            x, y = label_at(curve, label, SMALL, taken)
-            shapes.append(TextLine(x, y, label, SMALL, BLUE, has_ground=True))
+    boxes: list[Shape] = [_arrow_in(middles[0], borders[0])]
     for i, ((x, y), text) in enumerate(zip(middles.tolist(), texts, strict=True)):
         colour, thickness = (VERMILLION, 2.4) if i in path else (BLACK, 1.2)
         width, height = sizes[i].tolist()
         if halts[i]:
-            shapes.append(Box(x, y, width + 6, height + 6, 9, stroke=colour, thickness=thickness))
+            boxes.append(Box(x, y, width + 6, height + 6, 9, stroke=colour, thickness=thickness))
         box = Box(x, y, width, height, stroke=colour, thickness=thickness)
         title = f"configuration {i}{', halting' if halts[i] else ''}"
-        shapes.append(replace(box, is_dashed=bool(is_open[i]), title=title))
-        shapes.append(TextLine(x, y, text))
-    return Scene(tuple(shapes), f"{graph!r}")
+        boxes.append(replace(box, is_dashed=bool(is_open[i]), title=title))
+        boxes.append(TextLine(x, y, text))
+    labelled = label_shapes(curves, list(pairs.values()), list(map(rectangle, boxes)))
+    return Scene((*curves, *labelled, *boxes), f"{graph!r}")
 
 
 def _arrow_in(middle: np.ndarray, size: np.ndarray) -> Curve:

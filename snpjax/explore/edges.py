@@ -17,7 +17,7 @@ Allocate: TypeAlias = Callable[[int, type[np.integer]], np.ndarray]
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphEdges:
     """The choices of a graph in the parts in which a search found them. They are put together when
-    they are asked for, which takes as long as a search on a GPU does.
+    they are requested, which takes as long as a search on a GPU does.
 
     - `num_sources`: configurations that have all their edges.
     - `counts`: the edges of each configuration; parts and configurations that are too many are cut.
@@ -77,13 +77,13 @@ class GraphEdges:
 
     @property
     def num_all(self) -> int:
-        """With those that go on after the last source."""
+        """With those that continue after the last source."""
         return sum(num for _, num in self.is_new)
 
     @cached_property
     def found_by(self) -> Int[np.ndarray, " found"]:
         """The edge that was the first to reach each configuration but the initial one. The last
-        may be edges of a configuration that has not all its edges here, and go on after them."""
+        may be edges of a configuration that has not all its edges here, and continue after them."""
         sizes = (int(np.bitwise_count(bits).sum(dtype=np.int64)) for bits, _ in self.is_new)
         found = self.allocate(sum(sizes), np.int64)
         start = at = 0

@@ -61,40 +61,41 @@ def explore(
     progress: Callable[[int, int], None] | None = None,
     seconds: float | Patience | None = None,
 ) -> Graph[ConfigurationsT, StepsT]:
-    """Every configuration that a system can reach, breadth-first.
+    """Find every configuration that a system can reach, breadth-first.
 
     **Arguments:**
 
     - `system`: a system, a net, or any other model that is `snpjax.machine.Explorable`.
-    - `max_configurations`: no more are kept, and no more than some 1.4 * 10^9 on each device. The
-      graph says when there are more.
+    - `max_configurations`: the largest number of configurations to keep, which is also limited to
+      about 1.4 * 10^9 on each device. If there are more, `stop` says so.
     - `max_depth`: configurations at this distance from the initial one are not expanded.
     - `inputs`: input trains by neuron instead of the system's own, or `AnyInput(length)`.
-    - `saturate`: neurons without rules whose spikes are counted up to a number only; a count there
-      means that many or more. It makes many unbounded systems finite, and changes nothing else.
-      Where neurons divide or bud these are labels without rules, and each neuron is cut by itself.
-    - `clock`: up to this step configurations of different steps are told apart.
+    - `saturate`: for neurons without rules, the number up to which their spikes are counted; this
+      count means that many or more. It makes many unbounded systems finite, and changes nothing
+      else. Where neurons divide or bud these are labels without rules, and each neuron is saturated
+      by itself.
+    - `clock`: up to this step, equal configurations of different steps are distinguished.
     - `edges`: keep every choice, not only one shortest path to each configuration.
     - `layout`, `capacity`: how the system is stored, see `snpjax.run`.
-    - `chunks`: how many successors are made at once, ascending; changes the speed only.
-    - `mesh`: devices with an axis `configurations` over which the configurations are spread, each
-      with the one that a hash says. The graph is the same, and so are all its numbers. Of several
-      processes each makes the same calls, also of the graph.
-    - `memory`: bytes on the device, in main memory and in files that the search may take.
-    - `exact`: compare configurations wherever their fingerprints are the same. Without that the
-      search knows them by their fingerprints alone, from its beginning, and one of n configurations
-      is missed with a probability of n^2 / 2^65 at most, which the graph and its verdicts report.
-    - `checkpoint`: where the search saves what it has found, to go on from there; see
+    - `chunks`: how many successors are computed at once, ascending; they change only the speed.
+    - `mesh`: devices with an axis `configurations`, over which configurations are distributed by a
+      hash. The graph and all its numbers stay the same. If there are several processes, each must
+      make the same calls, including those of methods of the graph.
+    - `memory`: limits of the bytes on the device, in main memory and in files.
+    - `exact`: compare configurations whose fingerprints are equal. Otherwise the search identifies
+      configurations by their fingerprints alone, and one of n configurations is missed with a
+      probability of at most n^2 / 2^65, which the graph and its verdicts report.
+    - `checkpoint`: where the search saves its progress, to continue from there; see
       `snpjax.Checkpoint`.
-    - `progress`: called with the number of configurations and the depth now and then.
+    - `progress`: called regularly with the number of configurations and the depth.
     - `seconds`: the search ends at the next chunk after this time, with what it has found; the
-      graph is incomplete then. With a checkpoint the same call goes on from there. A `Patience`
+      graph is incomplete then. With a checkpoint the same call continues from there. A `Patience`
       can also be interrupted.
 
     **Returns:** a `Graph`, whose `stop` says whether it is complete.
 
     **Raises:** `ValueError` for inputs, neurons or limits that do not fit the system; `TypeError`
-    for what is no model; `MemoryError` if there is no memory for the first configurations;
+    for anything but a model; `MemoryError` if there is no memory for the first configurations;
     `CheckpointError` for checkpoints of another search.
     """
     if not follows(system, Explorable):

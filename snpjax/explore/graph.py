@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 #: Some configurations or edges, by their numbers.
 Which: TypeAlias = slice | Int[np.ndarray, " some"]
 
-# Configurations and edges are looked at in blocks of one of these sizes, padded, so that all share
+# Configurations and edges are examined in blocks of one of these sizes, padded, so that all share
 # few compilations; of this many numbers at most, beyond the first size.
 _BLOCKS = (2**8, 2**12, 2**16)
 _NUMBERS_IN_BLOCK = 2**25
@@ -70,7 +70,7 @@ class Stop(enum.Enum):
         "more neurons or synapses are created than there is room for; explore with a larger "
         "capacity=Capacity(neurons=..., synapses=...)"
     )
-    CONFLICT = "a neuron is asked different queries in one step, of which none has precedence"
+    CONFLICT = "a neuron receives different queries in one step, none of which has precedence"
     TOO_MANY_CHOICES = "a configuration has more than 2^30 choices"
     OUT_OF_MEMORY = "there is no memory for more"
 
@@ -126,25 +126,32 @@ class Traffic(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph(Generic[ConfigurationsT, StepsT]):
-    """Configurations, numbered breadth-first from 0, the initial one, and the choices between them.
+    """The configuration graph that `snpjax.explore` returns: the reachable configurations of a
+    model, and the choices that lead from one to another.
 
-    The successors of a configuration stand in the order of its choices, so that numbers depend on
-    the system only. The first `num_expanded` configurations have all their choices here; the
-    others, if any, were not followed, and those of them that do not halt are open (`is_open`).
+    Configurations are numbered breadth-first; 0 is the initial one. The successors of a
+    configuration are numbered in the order of its choices, so that numbers depend only on the
+    system. The first `num_expanded` configurations have all their choices in the graph. If a limit
+    ended the exploration, the others were not expanded; those that do not halt are *open*
+    (`is_open`).
 
-    Properties of the graph, or of each configuration or choice in order, are attributes:
-    `num_configurations`, `is_complete`, `depths`, `is_halting`. What selects, lists or computes
-    something is a method: `halting()`, `deadlocks()`, `path_to(9)`, `bounds()`, `intervals(20)`.
+    Attributes describe the graph (`num_configurations`, `is_complete`), or each configuration or
+    choice in order (`depths`, `is_halting`). Methods select, list or compute: `halting()`,
+    `deadlocks()`, `path_to(9)`, `bounds()`, `intervals(20)`.
 
     - `system`: the model that was explored, with its environment if it had any input.
-    - `words`: the configurations on the device or devices, in main memory or in a file, as
-      `packing` stores them; see `configurations`.
-    - `depth_starts`: number of the first configuration at each depth, and the end.
+    - `machine`: the model as arrays.
+    - `packing`: how configurations are stored.
+    - `words`: the configurations on the device or devices, in main memory or in a file; read them
+      with `configurations`.
+    - `depth_starts`: the number of the first configuration at each depth, and the end.
     - `edges`: the choices; see `first_edge`, `targets` and `found_by`.
     - `stop`: why the exploration ended.
-    - `saturate`, `clock`: as `explore` was given them; `lowering`: its `layout` or `capacity`.
-    - `traffic`: between devices, while it was explored.
-    - `missed`: the probability that a configuration is missing, at most; see `explore(exact=)`.
+    - `saturate`, `clock`, `lowering`: arguments of `explore`, the last one its `layout` or
+      `capacity`.
+    - `traffic`: what devices exchanged during the exploration.
+    - `missed`: an upper bound of the probability that a configuration is missing; see
+      `explore(exact=)`.
     """
 
     system: Any
@@ -259,7 +266,16 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         return int(in_use.max())
 
     def configurations(self, which: Which = slice(None)) -> ConfigurationsT:
-        """Some configurations, by default all: of a large graph take some, or use `map`."""
+        """The configurations with some numbers.
+
+        **Arguments:**
+
+        - `which`: a slice or an array of numbers; by default all configurations, which may need
+          much memory: see `map`.
+
+        **Returns:** the configurations: of a spiking system `c["name"]` are the spikes of a neuron,
+        in the order of `which`.
+        """
         numbers = np.arange(self.num_configurations)[which]
         blocks = (self._seen(block) for block in self._padded(numbers))
         states, is_halting = _concatenated(blocks, len(numbers))
@@ -269,8 +285,17 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         return _seen(self.machine, self.packing, self.words.of(numbers))
 
     def transitions(self, which: Which = slice(None)) -> StepsT:
-        """The steps of some edges, by default of all: of a large graph take some, or use
-        `map_transitions`."""
+        """The steps of some edges.
+
+        **Arguments:**
+
+        - `which`: a slice or an array of numbers; by default all edges, which may need much memory:
+          see `map_transitions`.
+
+        **Returns:** the steps, in the order of `which`.
+
+        **Raises:** `ValueError` if the edges were not kept.
+        """
         edges = np.arange(self.num_choices)[which]
         return self.transitions_to(edges, self.edge_targets[edges])
 
@@ -280,7 +305,15 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     def transitions_to(
         self, edges: Int[np.ndarray, " some"], targets: Int[np.ndarray, " some"]
     ) -> StepsT:
-        """The steps of some edges whose targets are known, also if the edges were not kept."""
+        """The steps of some edges whose targets are known, even if the edges were not kept.
+
+        **Arguments:**
+
+        - `edges`: `(some,)` numbers of edges.
+        - `targets`: `(some,)` the configuration that each leads to.
+
+        **Returns:** the steps, in the order of `edges`.
+        """
         sources = self._source_of(edges)
         detail = self._of_choices(_made, sources, self.edges.choices(edges, sources))
         return self.schema.steps(sources, targets, detail)
@@ -360,11 +393,22 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         return self._all.pending
 
     def network(self: "Graph[NetworkT, StepsT]", configuration: int) -> _Network:
-        """The neurons and synapses of a configuration."""
+        """The neurons and synapses of a configuration, if the network can change.
+
+        **Arguments:**
+
+        - `configuration`: its number.
+        """
         return self.configurations(np.asarray([configuration])).network(0)
 
     def emitted(self, output: str | None = None) -> Int[np.ndarray, " edges"]:
-        """What an output neuron emits on each edge; it may be left out when there is one only.
+        """The spikes that an output neuron emits on each edge.
+
+        **Arguments:**
+
+        - `output`: the name of the output neuron; not needed if there is only one.
+
+        **Returns:** `(edges,)` spikes.
 
         **Raises:** `ValueError` for any other name.
         """
@@ -372,7 +416,7 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         name = names[0] if output is None and len(names) == 1 else output
         if name is None or name not in names or emitted is None:
             known = ", ".join(names) or "none"
-            raise ValueError(f"{output!r} is no output neuron. Name one of: {known}.")
+            raise ValueError(f"{output!r} is not an output neuron. Name one of: {known}.")
         return self.map_transitions(lambda steps: emitted(steps, name))
 
     @cached_property
@@ -401,11 +445,25 @@ class Graph(Generic[ConfigurationsT, StepsT]):
     # ---- paths ----
 
     def path_to(self, configuration: int) -> list[int]:
-        """The configurations of a shortest path from the initial one, both ends included."""
+        """A shortest path from the initial configuration.
+
+        **Arguments:**
+
+        - `configuration`: the number of the last configuration.
+
+        **Returns:** the numbers of its configurations, both ends included.
+        """
         return [*self._source_of(self.edges_to(configuration)).tolist(), configuration]
 
     def edges_to(self, configuration: int) -> Int[np.ndarray, " steps"]:
-        """The edges of the path of `path_to`."""
+        """The edges of the path that `path_to` returns.
+
+        **Arguments:**
+
+        - `configuration`: the number of the last configuration.
+
+        **Returns:** `(steps,)` numbers of edges.
+        """
         edges = []
         while configuration:
             edges.append(self.edges.found_by[configuration - 1])
@@ -413,18 +471,40 @@ class Graph(Generic[ConfigurationsT, StepsT]):
         return np.asarray(edges[::-1], np.int64)
 
     def witness(self, configuration: int) -> GivenChoices:
-        """The choices that lead there in the fewest steps, for `snpjax.run(choice=...)`."""
+        """The choices that lead to a configuration in the fewest steps.
+
+        **Arguments:**
+
+        - `configuration`: the number of the last configuration.
+
+        **Returns:** choices for `snpjax.run(choice=...)`.
+        """
         return self.steps_to(configuration).choices
 
     def steps_to(self, configuration: int) -> StepsT:
-        """The steps of the path of `path_to`."""
+        """The steps of the path that `path_to` returns.
+
+        **Arguments:**
+
+        - `configuration`: the number of the last configuration.
+
+        **Returns:** the steps, as `transitions` returns them.
+        """
         edges, path = self.edges_to(configuration), self.path_to(configuration)
         return self.transitions_to(edges, np.asarray(path[1:], np.int64))
 
     def choices_along(
         self, edges: Int[np.ndarray, " steps"], is_made: Bool[np.ndarray, " steps"]
     ) -> GivenChoices:
-        """The choices of some edges, one after the other, and none where no step is made."""
+        """The choices of a sequence of edges.
+
+        **Arguments:**
+
+        - `edges`: `(steps,)` numbers of edges.
+        - `is_made`: `(steps,)` where a step is made; elsewhere nothing is chosen.
+
+        **Returns:** choices for `snpjax.run(choice=...)`.
+        """
         made = self.transitions(edges[is_made]).choices
         num_made, num_choosers = int(is_made.sum()), made.rules.shape[1]
         rules, subsets = (np.full((len(edges), num_choosers), x) for x in (NO_RULE, 0))

@@ -55,6 +55,17 @@ class Generated(Generic[T]):
 def intervals(graph: "Graph", up_to: int, output: str | None = None) -> Generated[int]:
     """The numbers that the system computes: steps between the first two spikes of an output (N2).
 
+    **Arguments:**
+
+    - `up_to`: the largest number to find.
+    - `output`: the name of an output neuron; not needed if there is only one.
+
+    **Returns:** the numbers in ascending order, as the `values` of a `Generated`, which can be
+    iterated over; `complete_up_to` is smaller than `up_to` where open configurations may compute
+    more.
+
+    **Raises:** `ValueError` for any other output, or a graph without edges.
+
     ??? cite "Source"
         Ionescu, Paun, Yokomori 2006, section 3.
     """
@@ -86,8 +97,19 @@ def intervals(graph: "Graph", up_to: int, output: str | None = None) -> Generate
 def halting_trains(
     graph: "Graph", up_to: int, output: str | None = None
 ) -> Generated[tuple[int, ...]]:
-    """The trains of an output in halting computations of at most `up_to` steps: tuples of spikes a
-    step, by length and then in order."""
+    """The spike trains of an output in halting computations.
+
+    **Arguments:**
+
+    - `up_to`: the largest number of steps.
+    - `output`: the name of an output neuron; not needed if there is only one.
+
+    **Returns:** tuples of the spikes in each step, by length and then in lexicographic order, as
+    the `values` of a `Generated`; `complete_up_to` is smaller than `up_to` where open
+    configurations may have more.
+
+    **Raises:** `ValueError` for any other output, or a graph without edges.
+    """
     emitted = graph.emitted(output)
     targets = graph.edge_targets
     reached = {(): np.asarray([0])}  # configurations by the train on the way to them

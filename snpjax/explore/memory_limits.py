@@ -49,7 +49,7 @@ class MemoryLimits:
             if value is not None and as_integer(name, value) < 0:
                 raise ValueError(f"`{name}` is {value}. Give a number of bytes, 0 or more.")
         if self.folder is not None and not Path(self.folder).is_dir():
-            raise ValueError(f"`folder` is {os.fspath(self.folder)!r}, which is no folder.")
+            raise ValueError(f"`folder` is {os.fspath(self.folder)!r}, which is not a folder.")
 
 
 class Budget:

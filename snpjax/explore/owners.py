@@ -268,7 +268,7 @@ class _Line(NamedTuple):
 
     def part(self, turn: Int[Array, ""], batch: int) -> Part:
         base = jnp.minimum(self.base + turn * batch, self.end)
-        # This 0 is no constant for XLA, which would leave out conditions on it.
+        # This 0 is not a constant for XLA, which would leave out conditions on it.
         return Part(jnp.minimum(self.base, 0), base, jnp.minimum(base + batch, self.end))
 
     def turns(self, batch: int) -> Int[Array, ""]:

@@ -16,7 +16,7 @@ WORD_BITS = 32
 #: Widths that divide a word, so that no field lies in two.
 WIDTHS = (1, 2, 4, 8, 16, 32)
 
-# From this many fields on, fields of different widths are told apart.
+# From this many fields on, fields of different widths are distinguished.
 _FEWEST_CLASSED = 16
 _FEW_WORDS = 16
 

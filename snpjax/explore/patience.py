@@ -11,7 +11,7 @@ from .graph import Stop
 
 
 class Patience:
-    """How long a search goes on.
+    """How long a search continues.
 
     - `seconds`: from now; `None` for as long as it takes.
 
@@ -30,6 +30,11 @@ class Patience:
     def has_limit(self) -> bool:
         """Whether the time is limited."""
         return self._until is not None
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left, or `None`."""
+        return None if self._until is None else max(self._until - time.monotonic(), 0.0)
 
     def stop(self) -> Stop | None:
         """Why to end now, if at all."""

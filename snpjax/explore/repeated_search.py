@@ -31,7 +31,7 @@ class RepeatedSearch(Generic[ConfigurationsT, StepsT]):
     """What is searched, and how.
 
     - `chunks`: how many successors are made at once, ascending.
-    - `is_short`: the memory was not enough for a search that found as many as `limits` says.
+    - `is_short`: the memory was not enough for a search that found as many according to `limits`.
     """
 
     system: Explorable[ConfigurationsT, StepsT]
@@ -88,7 +88,7 @@ class RepeatedSearch(Generic[ConfigurationsT, StepsT]):
         except Exception as error:
             if not (is_short and is_out_of_memory(error)) or jax.process_count() > 1:
                 raise
-            # The last checkpoint is where the same call may go on with more memory.
+            # The last checkpoint is where the same call may continue with more memory.
 
     def _begun(self, saved: SavedSearch) -> Search[ConfigurationsT, StepsT]:
         try:

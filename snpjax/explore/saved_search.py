@@ -1,4 +1,4 @@
-"""What a search saves now and then, and how it goes on from there."""
+"""What a search saves now and then, and how it continues from there."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ _Extent = tuple[int, int, int, int, int]
 class SavedSearch:
     """Saves what a search has found since the checkpoint before. Nothing is written twice.
 
-    - `restored`: from where the search goes on, if it does.
+    - `restored`: from where the search continues, if it does.
     """
 
     def __init__(self, checkpoints: Checkpoints) -> None:
@@ -160,7 +160,7 @@ class RestoredSearch:
     def graph(
         self, model: SearchedModel, limits: MemoryLimits, *, edges: bool, missed: float
     ) -> Graph:
-        """The graph of a search that has ended, or the graph so far, for want of memory."""
+        """The graph of a search that has ended, or the graph so far, for lack of memory."""
         model.lower(self.at_least)
         host = Budget(limits).host
         record = SearchRecord(host, edges=edges, most=self.num)

@@ -112,7 +112,7 @@ def padded_words(rows: UInt32[np.ndarray, "some words"], size: int) -> UInt32[Ar
 
 
 def part_of(capacity: int | None = None) -> int:
-    """How many configurations of a store are looked at together."""
+    """How many configurations of a store are examined together."""
     size = _PART if jax.default_backend() == "cpu" else _GPU_PART
     return size if capacity is None else min(size, capacity)
 

@@ -152,7 +152,7 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
         return tight if tight.num_words <= 0.75 * packing.num_words else None
 
     def widened(self, num: int, packing: Packing) -> Packing:
-        """Count in a wider type; the packing to go on with."""
+        """Count in a wider type; the packing to continue with."""
         assert self.encoding.wider is not None
         self.lower(self.encoding.wider)
         if num < LARGE_FROM:

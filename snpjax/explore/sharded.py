@@ -169,7 +169,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         self._take_machine()
         self.record = SearchRecord(host, edges=self.edges, most=self.most)
         saved.begin(self.record)
-        self._base = self.record.followed()[1]  # the first choice, if a search goes on
+        self._base = self.record.followed()[1]  # the first choice, if a search continues
         # Of each device, the first row that is not expanded.
         is_expanded = owners[: self.record.num_expanded]
         self.rows = np.bincount(is_expanded, minlength=self.devices).astype(np.int32)

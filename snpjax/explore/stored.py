@@ -72,5 +72,5 @@ class OwnedStore:
     def of(self, numbers: Int[np.ndarray, " block"]) -> UInt32[Array, "words block"]:
         gather = program(gathered, self.mesh, (SPLIT, SPLIT, SPLIT, ALL), ALL)
         found = gather(self.rows, self.bits, self.before, BitPlace.of(numbers))
-        # Each process goes on with its own devices.
+        # Each process continues with its own devices.
         return device_array(np.asarray(found))

@@ -1,4 +1,4 @@
-"""Building a system from what was read: its problems are told at their places in the file."""
+"""Building a system from what was read: its problems are reported at their places in the file."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -52,7 +52,8 @@ class Tell(Protocol[P_contra]):
 def try_to_build(
     make: Callable[[], System],
 ) -> tuple[System | None, tuple[Problem, ...]]:
-    """The system that `make` builds, `None` if it is invalid, and its problems, not told yet."""
+    """The system that `make` builds, `None` if it is invalid, and its problems, not reported
+    yet."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         try:
@@ -65,7 +66,7 @@ def try_to_build(
 def read_reported(
     source: Source, read: Callable[[Report], System | None], *, last: int | None = None
 ) -> System:
-    """The system that `read` makes of a source, all its findings told; see `Report` of `last`.
+    """The system that `read` makes of a source, all its findings reported; see `Report` of `last`.
 
     **Raises:** `ReadError` with all errors of the file, of its form as well as of the system.
     """

@@ -7,8 +7,8 @@ any such format makes a list of nodes (`NeuronNode`, `InputNode`, `OutputNode`, 
 file) and of `Wire`s between them, and `build_system` makes the system and reports every problem:
 
 - an input node becomes trains of its targets, times the weight; several into one neuron add;
-- the sources of an output node become outputs, in the order of the output nodes and of their
-  wires; a weight other than 1 is told in a warning, because an output lists what a neuron emits;
+- the sources of an output node become outputs, in the order of the output nodes and of their wires;
+  a weight other than 1 is reported in a warning, because an output lists what a neuron emits;
 - a wire from an input node to an output node is kept as a note with a warning;
 - a wire out of an output node or into an input node is an error, and so are an unknown name, a
   name of two nodes, a wire listed twice, a weight of 0 or below.
@@ -126,8 +126,8 @@ def build_system(
     - `are_names_known`: false when a node had to be left out, so that its name is not known.
       Unknown names are not told then.
 
-    **Returns:** the system, or `None` if it is invalid (which is told then). After an error of the
-    drawing it is the system of the rest: useless, but its own problems are told too.
+    **Returns:** the system, or `None` if it is invalid (which is reported then). After an error of
+    the drawing it is the system of the rest: useless, but its own problems are reported too.
     """
     builder = _Builder(nodes, tell, rules_by_label or {}, are_names_known)
     noted = dict(notes or {})

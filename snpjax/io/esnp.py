@@ -137,9 +137,7 @@ class _Line:
         if found in _COMMENTS_AND_BRACES and not terminals:
             return Mistake(offset, only_plingua(_COMMENTS_AND_BRACES[found]))
         hint = hint_for(found, frozenset(terminals), self.text[offset : min(self.end, offset + 80)])
-        return Mistake(
-            offset, f"expected {wanted}, not {quoted_word(found)}{hint or ' (correct this)'}"
-        )
+        return Mistake(offset, f"expected {wanted}, not {quoted_word(found)}{hint}")
 
     def finish(self) -> None:
         """Nothing but semicolons is left."""
@@ -235,7 +233,7 @@ class _Line:
         if match is None:
             raise Mistake(
                 offset + 1,
-                f"{quoted[:40]} is no count: {_DIALECT}, where a quoted text is a count "
+                f"{quoted[:40]} is not a count: {_DIALECT}, where a quoted text is a count "
                 f'(write "a*3" for exactly 3, or {_FIX} and regular expressions)',
             )
         if len(match[1] or "") > _MAX_DIGITS:

@@ -61,8 +61,8 @@ class Format:
       bytes of its files by suffix, in blocks.
     - `recognises`: whether a `Source` is of this format, asked where several formats share its
       suffix; `None` recognises every text.
-    - `options`: which keyword arguments of `read_net` the reader takes, or of `write_graph` the
-      writer.
+    - `options`: which keyword arguments of `read` or `read_net` the reader takes, or of
+      `write_graph` the writer.
     - `keeps`: what the format can hold: `"populations"` as such, the `"compatibility"` with other
       simulators, `"variants"`; the `"final markings"` of a net, the `"sub-nets"` of a `HighNet`.
     - `help`: what it is, in a line of the documentation.
@@ -135,6 +135,7 @@ FORMATS: tuple[Format, ...] = (
         (".pli",),
         *_in(".plingua", "read_plingua", "write_plingua"),
         lambda s: bool(_MODEL.search(s.text)) or is_json(s.text),
+        options=("parameters",),
         keeps=("populations",),
         help="the spiking model; other modes, anti-spikes and astrocytes are refused by name, and "
         "families are written as ranges",
@@ -381,7 +382,14 @@ _FUNCTIONS: dict[Holds, str] = {
 
 
 def formats_of(holds: Holds) -> dict[str, Format]:
-    """The built-in formats of one kind of model, by name."""
+    """The built-in formats of one kind of model.
+
+    **Arguments:**
+
+    - `holds`: the kind of model, such as `"system"` or `"net"`.
+
+    **Returns:** the formats by name.
+    """
     return {format.name: format for format in FORMATS if format.holds == holds}
 
 
@@ -406,7 +414,7 @@ def format_named(format: str | Format, holds: Holds) -> Format:
 
 
 def format_to_read(source: Source, holds: Holds) -> Format:
-    """The format that the suffix says, and the text where formats share one.
+    """The format that the suffix selects, and the text where formats share one.
 
     **Raises:** `ReadError` when neither says it.
     """
@@ -418,7 +426,7 @@ def format_to_read(source: Source, holds: Holds) -> Format:
 
 
 def format_to_write(target: Path, holds: Holds) -> Format:
-    """The format that the suffix says. **Raises:** `ValueError` when it says none."""
+    """The format that the suffix selects. **Raises:** `ValueError` when it says none."""
     found = _of_suffix(target, holds)
     if found:
         return next((format for format in found if format.writer), found[0])

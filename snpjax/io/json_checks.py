@@ -134,7 +134,7 @@ class Findings:
             return self.wrong(value, path, what, "write an object in braces")
         if isinstance(value, RepeatedKeys):
             for key in value.keys_twice:
-                message = f"the key {abbreviated(key)} stands twice in {what} (remove one)"
+                message = f"the key {abbreviated(key)} appears twice in {what} (remove one)"
                 self.error((*path, Key(key, 1)), message, (*path, Key(key, 0)))
         if keys is not None and not value.keys() <= set(keys):
             for key in value.keys() - set(keys):
@@ -203,8 +203,8 @@ class Entries:
 def read_values(
     report: Report, read: Callable[[Findings, object], T | None], *, is_yaml: bool = False
 ) -> T | None:
-    """What `read` makes of the value of a JSON or YAML text, with its findings told; `None` after a
-    mistake in the form of the text, which is reported."""
+    """What `read` makes of the value of a JSON or YAML text, with its findings reported; `None`
+    after a mistake in the form of the text, which is reported."""
     document = value = None
     if not is_yaml:
         value = decode(report)

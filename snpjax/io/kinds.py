@@ -46,7 +46,7 @@ _KEYS = re.compile(r'"(schema|neurons|nodes|synapses|edges|populations)"\s*:')
 #: Of a node of Numerical WebSnapse.
 _NUMERICAL = ('"nodes"', '"var_"', '"prf"')
 _YAML = re.compile(r"^(neurons|populations)\s*:", re.MULTILINE)
-_NUM_LINES = 20  # of columns of numbers that are looked at
+_NUM_LINES = 20  # of columns of numbers that are examined
 
 
 class Told(NamedTuple):

@@ -1,6 +1,7 @@
 """What a file format cannot hold of a system, every item named before a file is touched."""
 
 import json
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,19 +15,41 @@ from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.validity import ModelWarning
 
 
-class Losses:
-    """Collects what one format cannot hold, while its writer makes the text without it."""
+#: What items of one kind differ in: pairs of names, quoted names, and numbers.
+_OF_ONE = re.compile(r"\([^()]*,[^()]*\)|'[^']*'|-?[0-9]+")
+_MAX_KINDS = 20
 
-    def __init__(self, format_name: str):
-        self.format_name = format_name
+
+class Losses:
+    """Collects what one format cannot hold, while its writer makes the text without it.
+
+    - `instead`: what messages advise to write.
+    """
+
+    def __init__(self, format_name: str, instead: str = "another format"):
+        self.format_name, self.instead = format_name, instead
         self.items: list[str] = []
 
     def add(self, item: str, instead: str) -> None:
-        """Note an item, such as "guard a(aa)+ of neuron 'r'", and what is written instead."""
+        """Note something that the format cannot hold.
+
+        **Arguments:**
+
+        - `item`: such as "guard a(aa)+ of neuron 'r'".
+        - `instead`: what is written in its place.
+        """
         self.items.append(f"{item} ({instead})")
 
     def note_text(self, name: str, note: object) -> str | None:
-        """A note of a system as JSON; if it is none, that is a loss."""
+        """Format a note of a system as JSON; one that JSON cannot hold is a loss.
+
+        **Arguments:**
+
+        - `name`: the name of the note.
+        - `note`: its value.
+
+        **Returns:** the text; `None` for a loss.
+        """
         try:
             text = json.dumps(note, allow_nan=False)
             if lone_escape(text) is None:
@@ -39,24 +62,38 @@ class Losses:
 
 
 class WriteError(ValueError):
-    """A system that a format cannot hold, with every offending item in `items`."""
+    """A system that a format cannot hold, with every offending item in `items`. The message lists
+    one of each kind."""
 
-    def __init__(self, format_name: str, items: Sequence[str]):
-        self.items = tuple(items)
-        listing = "\n".join(f"  {item}" for item in self.items)
+    def __init__(self, losses: Losses):
+        self.items = tuple(losses.items)
+        listing = "\n".join(f"  {item}" for item in _by_kind(self.items))
         super().__init__(
-            f"{format_name} cannot hold:\n{listing}\n"
-            "Write another format, or write with these losses (lossy=True, --lossy)."
+            f"{losses.format_name} cannot hold:\n{listing}\n"
+            f"Write {losses.instead}, or write with these losses (lossy=True, --lossy)."
         )
 
 
 class WriteWarning(ModelWarning):
     """What was lost in writing with `lossy=True`, every item in `items`."""
 
-    def __init__(self, format_name: str, items: Sequence[str]):
-        self.items = tuple(items)
+    def __init__(self, losses: Losses):
+        self.items = tuple(losses.items)
         listing = "\n".join(f"  {item}" for item in self.items)
-        super().__init__(f"lost in {format_name}:\n{listing}")
+        super().__init__(f"lost in {losses.format_name}:\n{listing}")
+
+
+def _by_kind(items: Sequence[str]) -> list[str]:
+    """The first of the items that differ in names and numbers only, and how many more there are."""
+    kinds: dict[str, list[str]] = {}
+    for item in items:
+        kinds.setdefault(_OF_ONE.sub("", item), []).append(item)
+    found = [
+        f"{first}; and {len(others):,} more like it" if others else first
+        for first, *others in kinds.values()
+    ]
+    left = len(found) - _MAX_KINDS
+    return [*found[:_MAX_KINDS], *([f"and {left:,} more"] if left > 0 else [])]
 
 
 def reads_back(value: Guard | Rule | RequestRule) -> bool:

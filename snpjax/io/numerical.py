@@ -45,8 +45,14 @@ NUMBER = re.compile(r"-?\d{1,300}(?:\.\d{1,300}|/0{0,300}[1-9]\d{0,300})?", re.A
 def read_numerical(path: str | os.PathLike[str]) -> NumericalSystem:
     """Read a numerical SN P system from a file of Numerical WebSnapse.
 
-    Neurons, inputs and outputs are called by their labels; where several neurons, inputs or outputs
-    have one label, by that and the id.
+    Neurons, inputs and outputs are named by their labels; where several have the same label, by the
+    label and the id.
+
+    **Arguments:**
+
+    - `path`: the file.
+
+    **Returns:** the system.
 
     **Raises:** `ReadError` with every error of the file, each `path:line:column: problem (fix)`.
     """
@@ -116,7 +122,9 @@ class _Reader:
         label = own.text("label", "the label of a node")
         kind = own.text("type", "the type of a node")
         if number in self.kinds:
-            self.findings.error(node.at("id"), f"the id {number!r} stands twice (give another one)")
+            self.findings.error(
+                node.at("id"), f"the id {number!r} appears twice (give another one)"
+            )
             return None
         if kind is not None and kind not in ("reg", "in", "out"):
             self.findings.wrong(kind, own.at("type"), "the type", 'write "reg", "in" or "out"')
@@ -248,7 +256,7 @@ class _Reader:
             if source not in self.kinds or target not in self.kinds:
                 continue
             if (source, target) in seen:
-                message = "this edge stands twice (remove one)"
+                message = "this edge appears twice (remove one)"
                 self.findings.error(place, message, seen[source, target])
                 continue
             seen[source, target] = place

@@ -24,12 +24,17 @@ def write_numerical(system: NumericalSystem, path: str | os.PathLike[str]) -> No
     """Write a numerical SN P system to a file of Numerical WebSnapse, atomically.
 
     `read_numerical` reads the same system again, with two defaults of Python made explicit: a
-    function without a name has its number as one, and a variable that a function does not name has
-    the coefficient 0. Fractions of more than 300 digits are rounded to float64, as runs
-    round them.
+    function without a name is named by its number, and a variable that a function does not mention
+    has the coefficient 0. Fractions of more than 300 digits are rounded to float64, as runs round
+    them.
 
-    **Raises:** `ValueError`, before the file is touched, for a name that is not a string, or
-    one with half of a surrogate pair.
+    **Arguments:**
+
+    - `system`: the system.
+    - `path`: the file, which is replaced if it exists.
+
+    **Raises:** `ValueError`, before the file is touched, for a name that is not a string, or one
+    with half of a surrogate pair.
     """
     for name in _names(system):
         if not isinstance(name, str):

@@ -1,14 +1,14 @@
 """Reading and writing model files, whatever their format."""
 
 import os
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from snpjax_formats.atomic import atomic_write
 
 from .._text.surrogates import HALF, lone_surrogate
+from .._text.warn import warn
 from ..sleptsov import SleptsovNet
 from ..sleptsov.linking import HighNet
 from ..spiking.model.communication_variants import Channels, Requests
@@ -37,27 +37,31 @@ def read(
     *,
     format: SystemFormat | Format | None = None,
     level: Level = "extended",
+    parameters: Mapping[str, int | str] | None = None,
 ) -> AnySystem:
     """Read a spiking neural P system from a model file.
 
     **Arguments:**
 
-    - `path`: a model file in UTF-8. The suffix says the format, and where formats share one
+    - `path`: a model file in UTF-8. The suffix selects the format, and where formats share one
       (`.pli`, `.json`, `.xml`) the content does.
     - `format`: the format, when neither does; a name, or a `snpjax.io.Format` of your own.
     - `level`: the validity level. A native file that says `"strict"` is strict in any case.
+    - `parameters`: P-Lingua: the member of a family, `{"n": 8}`. It gives the parameters of `main`
+      their values, integers or texts, and variables that are defined before the modules other ones.
 
     **Returns:** the system; one of populations where a P-Lingua file makes more than 100,000
-    instances of regular families. What is accepted but probably not meant is told in one
+    instances of regular families. What is accepted but probably not meant is reported in one
     `ReadWarning`.
 
     **Raises:** `ReadError` with every independent error of the file, each `path:line:column:
-    problem (fix)`.
+    problem (fix)`; a parameter that the file does not have, or does not use, is one. `ValueError`
+    for `parameters` of a format that has none.
     """
     if level not in get_args(Level):
         raise ValueError(f'the level is {level!r} (write "strict" or "extended")')
     source, known = _opened(path, format, "system")
-    return read_source(source, known, level)
+    return read_source(source, known, level, parameters)
 
 
 def read_net(
@@ -73,11 +77,11 @@ def read_net(
 
     **Arguments:**
 
-    - `path`: a file in UTF-8. The suffix says the format: `.lsn`, `.hsn` (which is linked), `.mcc`,
-      `.msn`, `.net` and `.ndr` of Tina, `.pnml`, `.tapn` of TAPAAL; the text tells `.net` of
-      GreatSPN and `.xml` of PIPE.
-    - `format`: the format, when the suffix does not say it; a name, or a `snpjax.io.Format` of your
-      own.
+    - `path`: a file in UTF-8. The suffix selects the format: `.lsn`, `.hsn` (which is linked),
+      `.mcc`, `.msn`, `.net` and `.ndr` of Tina, `.pnml`, `.tapn` of TAPAAL; the text tells `.net`
+      of GreatSPN and `.xml` of PIPE.
+    - `format`: the format, if the suffix does not determine it; a name, or a `snpjax.io.Format` of
+      your own.
     - `drop_time`: read a net without its times, rates and weights, which are errors by default. All
       that is dropped is named in a warning.
     - `net`: PNML: the id of the net, in a file of several.
@@ -86,7 +90,7 @@ def read_net(
     - `max_flat_size`: HSN and `.ndr`: the most places, transitions, arcs and priorities, together,
       of the flat net; by default 2^25, some 2 GB.
 
-    **Returns:** the net. What is accepted but probably not meant is told in one `ReadWarning`.
+    **Returns:** the net. What is accepted but probably not meant is reported in one `ReadWarning`.
 
     **Raises:** `ReadError` with every error of the file, each `path:line:column: problem (fix)`.
     """
@@ -101,9 +105,18 @@ def read_net(
     )
 
 
-def read_source(source: Source, format: SystemFormat | Format, level: Level) -> AnySystem:
+def read_source(
+    source: Source,
+    format: SystemFormat | Format,
+    level: Level,
+    parameters: Mapping[str, int | str] | None = None,
+) -> AnySystem:
     """The system that a text describes. **Raises:** `ReadError`, whatever the text."""
-    return _read(source, format_named(format, "system"), AnySystem, level)
+    known = format_named(format, "system")
+    if parameters is None:
+        return _read(source, known, AnySystem, level)
+    check_options(known, {"parameters"})
+    return _read(source, known, AnySystem, level, parameters=parameters)
 
 
 def read_net_source(
@@ -140,13 +153,15 @@ def write(
 
     **Arguments:**
 
-    - `format`: by default the suffix says it: `.pli` P-Lingua 4, `.json` snpjax native, `.yaml`
-      sn-p-factory, `.in` cuSNP, `.dot` and `.graphml` graphs. WebSnapse JSON is
-      `format="websnapse"`. A name, or a `snpjax.io.Format` of your own.
-    - `lossy`: leave out what the format cannot hold; each loss is named in one `WriteWarning`.
+    - `system`: a system of neurons or of populations.
+    - `path`: the file, which is replaced if it exists.
+    - `format`: the name of a format, or a `snpjax.io.Format` of your own. By default the suffix
+      selects it: `.pli` P-Lingua 4, `.json` snpjax native, `.yaml` sn-p-factory, `.in` cuSNP,
+      `.dot` and `.graphml` graphs. WebSnapse JSON is `format="websnapse"`.
+    - `lossy`: leave out what the format cannot hold; one `WriteWarning` lists all losses.
 
     **Raises:** `WriteError`, before the file is touched, with every item that the format cannot
-    hold; `ValueError` when the suffix is none that can be written.
+    hold; `ValueError` for a suffix that no writable format has.
     """
     _write(system, path, format, "system", lossy)
 
@@ -163,11 +178,14 @@ def write_net(
     **Arguments:**
 
     - `net`: a net; a `HighNet` is written as HSN, which names the files of its sub-nets.
-    - `format`: by default the suffix says it; a name, or a `snpjax.io.Format` of your own.
-    - `lossy`: leave out what the format cannot hold; each loss is named in one `WriteWarning`.
+    - `path`: the file, which is replaced if it exists.
+    - `format`: the name of a format, or a `snpjax.io.Format` of your own; by default the suffix
+      selects it.
+    - `lossy`: leave out what the format cannot hold; one `WriteWarning` lists all losses.
 
     **Raises:** `WriteError`, before the file is touched, with every item that the format cannot
-    hold; `ValueError` when the suffix is none that can be written, or the net too large for tables.
+    hold; `ValueError` for a suffix that no writable format has, or a net that is too large for
+    tables.
     """
     _write(net, path, format, "net", lossy)
 
@@ -175,13 +193,25 @@ def write_net(
 def model_text(
     model: AnySystem | SleptsovNet | HighNet, format: str | Format
 ) -> tuple[str, Losses]:
-    """The text of a file, and what it cannot hold."""
+    """Format a model as the text of a file.
+
+    **Arguments:**
+
+    - `model`: a system or a net.
+    - `format`: the name of a format, or a `snpjax.io.Format` of your own.
+
+    **Returns:** the text, and what the format cannot hold.
+
+    **Raises:** `ValueError` for a format that cannot be written, or cannot hold this kind of model.
+    """
     is_net = isinstance(model, SleptsovNet | HighNet)
     known = format_named(format, "net" if is_net else "system")
     if known.writer is None:
         writers = ", ".join(f.name for f in formats_of(known.holds).values() if f.writer)
         raise ValueError(f"{known.title} is read, not written (write {writers})")
     losses = Losses(known.title)
+    if not is_net and known.name != "native":
+        losses.instead = "a .snp.json file, which holds every part of a system"
     if is_net:
         if ("sub-nets" in known.keeps) != isinstance(model, HighNet):
             raise ValueError(
@@ -265,7 +295,7 @@ def _write(
     known = format_to_write(target, holds) if format is None else format_named(format, holds)
     text, losses = model_text(model, known)
     if losses.items and not lossy:
-        raise WriteError(losses.format_name, losses.items)
+        raise WriteError(losses)
     atomic_write(target, text)
     if losses.items:
-        warnings.warn(WriteWarning(losses.format_name, losses.items), stacklevel=3)
+        warn(WriteWarning(losses))

@@ -3,7 +3,6 @@
 import gc
 import os
 import stat
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import NoReturn
 import numpy as np
 from jaxtyping import Int
 
+from .._text.warn import warn
 from ..spiking.model.guard import Guard, GuardError, shared_budget
 from ..spiking.model.validity import Severity
 from .errors import Diagnostic, Position, ReadError, ReadWarning, file_error
@@ -44,10 +44,17 @@ class Source:
 
 
 def load(path: str | os.PathLike[str], *, may_be_empty: bool = False) -> Source:
-    """The text of the file at `path`.
+    """Read the text of a file.
 
-    **Raises:** `ReadError` if there is no such file, it is not a plain file, is empty (unless it
-    `may_be_empty`), larger than `MAX_FILE_BYTES` (it is not read then) or not UTF-8.
+    **Arguments:**
+
+    - `path`: the file.
+    - `may_be_empty`: accept a file without text.
+
+    **Returns:** the text, with `\\n` at the end of each line.
+
+    **Raises:** `ReadError` for a file that does not exist, is not a regular file, is empty (unless
+    `may_be_empty`), is larger than `MAX_FILE_BYTES` (it is not read then) or is not UTF-8.
     """
     name = os.fspath(path)
     try:
@@ -64,9 +71,17 @@ def load(path: str | os.PathLike[str], *, may_be_empty: bool = False) -> Source:
 
 
 def decoded(name: str, data: bytes, *, may_be_empty: bool = False) -> Source:
-    """The text in the bytes of a file.
+    """Decode the bytes of a file.
 
-    **Raises:** `ReadError` if there is none (unless it `may_be_empty`), or it is not UTF-8.
+    **Arguments:**
+
+    - `name`: the name of the file, for error messages.
+    - `data`: its bytes, in UTF-8.
+    - `may_be_empty`: accept a file without text.
+
+    **Returns:** the text, with `\\n` at the end of each line.
+
+    **Raises:** `ReadError` for a file that is empty (unless `may_be_empty`) or not UTF-8.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -127,7 +142,7 @@ def reading() -> Iterator[None]:
 
 
 class Unreadable(Exception):
-    """The rest of a file is not read, for a reason that is told."""
+    """The rest of a file is not read, for a reason that is reported."""
 
 
 class Mistake(Exception):
@@ -141,10 +156,10 @@ class Mistake(Exception):
 class Report:
     """The findings about one source, collected until the end of the reading.
 
-    Findings of one kind at one place are told once: a family of 1,000 rules with one mistake has
-    one mistake. One with a `first` place is a repetition of what is there. The first
-    `MAX_FINDINGS` errors are told, and as many warnings; after the `last` error, if there is one,
-    the file is `Unreadable`.
+    Findings of one kind at one place are reported once: a family of 1,000 rules with one mistake
+    has one mistake. One with a `first` place is a repetition of what is there. The first
+    `MAX_FINDINGS` errors are reported, and as many warnings; after the `last` error, if there is
+    one, the file is `Unreadable`.
     """
 
     def __init__(self, source: Source, *, last: int | None = None):
@@ -156,20 +171,50 @@ class Report:
     def error(
         self, offset: int, message: str, first: int | None = None, /, *, kind: str | None = None
     ) -> None:
+        """Report an error.
+
+        **Arguments:**
+
+        - `offset`: where it is in the text.
+        - `message`: what is wrong and, in parentheses, the fix.
+        - `first`: where the same thing was first mentioned, if it is a repetition.
+        - `kind`: findings of one kind at one place are reported once; by default that of its
+          message.
+
+        **Raises:** `Unreadable` after the last error that is reported.
+        """
         self._add("error", offset, message, first, kind)
 
     def warning(
         self, offset: int, message: str, first: int | None = None, /, *, kind: str | None = None
     ) -> None:
+        """Report a warning.
+
+        **Arguments:**
+
+        - `offset`, `message`, `first`, `kind`: as in `error`.
+        """
         self._add("warning", offset, message, first, kind)
 
     def fail(self, offset: int, message: str) -> NoReturn:
-        """An error after which reading on makes no sense. **Raises:** `Unreadable`."""
+        """Report an error after which the rest of the file cannot be read.
+
+        **Arguments:**
+
+        - `offset`, `message`: as in `error`.
+
+        **Raises:** `Unreadable`, always.
+        """
         self.error(offset, message)
         raise Unreadable
 
     def has(self, offset: int, kind: str) -> bool:
-        """Whether this is told already; counts as telling it again."""
+        """Whether a finding has already been reported, which counts as reporting it again.
+
+        **Arguments:**
+
+        - `offset`, `kind`: its place and kind.
+        """
         if (offset, kind) in self._found:
             self._times[offset, kind] += 1
         return (offset, kind) in self._found
@@ -237,8 +282,7 @@ class Report:
             raise ReadError(self.diagnostics("error"))
         found = self.diagnostics("warning")
         if found:
-            # Read by name: the user's line is the caller of `read`.
-            warnings.warn(ReadWarning(found), stacklevel=8)
+            warn(ReadWarning(found))
 
 
 _CACHE_BYTES = 2**25

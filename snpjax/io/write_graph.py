@@ -32,9 +32,11 @@ def write_graph(
 
     **Arguments:**
 
-    - `format`: by default the suffix says it: `.aut` Aldebaran; `.tra`, `.sta` or `.lab` PRISM,
-      which writes all three; `.smv` NuSMV, the *system* as a symbolic model; `.dot` and `.svg`
-      pictures; `.graphml`; `.json`. A name, or a `snpjax.io.Format` of your own.
+    - `graph`: a graph that `snpjax.explore` returned.
+    - `path`: the file, which is replaced if it exists.
+    - `format`: a name, or a `snpjax.io.Format` of your own. By default the suffix selects it:
+      `.aut` Aldebaran; `.tra`, `.sta` or `.lab` PRISM, which writes all three; `.smv` NuSMV, the
+      *system* as a symbolic model; `.dot` and `.svg` pictures; `.graphml`; `.json`.
     - `labels`: what stands at an edge, `"rules"` (the default) or `"emissions"` of the output
       neurons; formats that hold both have no such option.
     - `predicates`: labels of PRISM by name, as functions of configurations.

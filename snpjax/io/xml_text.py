@@ -18,7 +18,7 @@ OnEnd: TypeAlias = Callable[[str, str], None]
 OnText: TypeAlias = Callable[[str, int], None]
 
 
-_MAX_PIECES = 2**19  # of text whose places are asked for; each line is one
+_MAX_PIECES = 2**19  # of text whose places are requested; each line is one
 
 
 class XmlReader:
@@ -62,8 +62,8 @@ class XmlReader:
         parser.CharacterDataHandler = self._on_characters
 
     def read(self) -> bool:
-        """Whether the whole file was read; what is wrong with the XML is told, and nothing after it
-        is read. A `Unreadable` of `start` and `end` ends it too."""
+        """Whether the whole file was read; what is wrong with the XML is reported, and nothing
+        after it is read. A `Unreadable` of `start` and `end` ends it too."""
         try:
             self._parser.Parse(self._data, True)
             return True

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from .._text.optional import installing
 from .._text.surrogates import HALF, lone_surrogate
 from .errors import file_error
 from .json_text import MAX_DEPTH, InString, JsonPath, Key, mapping_of, report_depth
@@ -165,7 +166,7 @@ def load_yaml(report: Report) -> Document | None:
     try:
         import yaml
     except ImportError:
-        message = 'reading YAML needs PyYAML (install it with: pip install ".[io]")'
+        message = f"reading YAML needs PyYAML ({installing('io')})"
         raise file_error(source.path, message) from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     most = MAX_CHARACTERS if loader is not yaml.SafeLoader else _MAX_SLOW_CHARACTERS
@@ -330,7 +331,7 @@ class _Builder:
 def _character(text: str, node: _Node, index: int) -> int:
     """The offset of character `index` of a scalar.
 
-    Lines may be folded, so the characters before it that are no blanks are counted.
+    Lines may be folded, so the characters before it that are not blanks are counted.
     """
     assert isinstance(node.value, str | Plain)
     value = node.value if isinstance(node.value, str) else node.value.text

@@ -1,5 +1,7 @@
 """Learning: gradients through exact systems, and the exact system back."""
 
+from snpjax_formats.keywords import suggest_keywords
+
 from .cells import (
     ConvSNP as ConvSNP,
     GSNPCell as GSNPCell,
@@ -55,3 +57,6 @@ from .surrogate import (
     StraightThrough as StraightThrough,
     Triangular as Triangular,
 )
+
+
+suggest_keywords(__name__)

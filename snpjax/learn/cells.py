@@ -42,8 +42,9 @@ class LSTMSNPCell(eqx.Module):
     ):
         """**Arguments:**
 
-        - `input_size`, `hidden_size`: of x, and of u and h.
-        - `key`: for the first parameters, uniform in +-1 / sqrt(hidden_size); it is consumed.
+        - `input_size`, `hidden_size`: the sizes of x, and of u and h.
+        - `use_bias`: whether the gates have a bias.
+        - `key`: for the initial parameters, uniform in +-1 / sqrt(hidden_size); it is consumed.
         """
         shapes = ((4 * hidden_size, input_size), (4 * hidden_size, hidden_size))
         self.weight_in, self.weight_state, self.bias = _parameters(
@@ -167,8 +168,9 @@ class NonlinearSNP(eqx.Module):
     ):
         """**Arguments:**
 
-        - `consume`, `send`: g and f.
-        - `key`: for the first weights; it is consumed.
+        - `size`: the number of neurons.
+        - `consume`, `send`: the functions g and f.
+        - `key`: for the initial weights; it is consumed.
         """
         self.weight, _ = _parameters(key, ((size, size),), size, False)
         self.consume, self.send = consume, send

@@ -9,23 +9,48 @@ from .surrogate import rounded, within
 
 
 def nearest_counts(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """Numbers of spikes: the nearest whole ones, 0 or more; derivatives pass straight through."""
+    """Round values to numbers of spikes.
+
+    **Arguments:**
+
+    - `values`: `(*shape,)` numbers of any size.
+
+    **Returns:** `(*shape,)` the nearest integers in float32, at least 0. The derivative passes
+    straight through the rounding.
+    """
     return within(rounded(values), 0)
 
 
 def rate_train(
     chances: Float[Array, "*shape"], steps: int, key: Key[Array, ""]
 ) -> Float[Array, "steps *shape"]:
-    """A spike in each step with the probability of its neuron, as `input` of a run; the derivative
-    of each spike in its probability is 1 (straight through). The key is consumed."""
+    """Draw a spike train for each neuron, with an independent spike in each step.
+
+    **Arguments:**
+
+    - `chances`: `(*shape,)` the probability of a spike in each step, from 0 to 1.
+    - `steps`: the length of the trains.
+    - `key`: a typed PRNG key; it is consumed.
+
+    **Returns:** `(steps, *shape)` zeros and ones in float32, to be given to a run as `input`. The
+    derivative of each spike in its probability is 1 (straight through).
+    """
     draws = jr.uniform(key, (steps, *chances.shape))
     is_one = (draws < chances[None]).astype(jnp.float32)
     return is_one + (chances - lax.stop_gradient(chances))[None]
 
 
 def count_train(counts: Float[Array, "*shape"], steps: int) -> Float[Array, "steps *shape"]:
-    """What neurons with `counts` spikes send if they send one in each step: 1 in the first
-    `counts` steps. The derivative is that of the step in which the last spike goes."""
+    """Encode numbers of spikes as trains: one spike in each of the first `counts` steps.
+
+    **Arguments:**
+
+    - `counts`: `(*shape,)` numbers of spikes, up to `steps`.
+    - `steps`: the length of the trains.
+
+    **Returns:** `(steps, *shape)` zeros and ones in float32. The derivative in a count is that of
+    the step of its last spike.
+    """
     number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * counts.ndim).astype(jnp.float32)
     is_one = (number <= counts[None]).astype(jnp.float32)
     last = jnp.maximum(jnp.round(lax.stop_gradient(counts)), 1)[None]
@@ -35,22 +60,43 @@ def count_train(counts: Float[Array, "*shape"], steps: int) -> Float[Array, "ste
 
 
 def latency_train(when: Int[Array, "*shape"], steps: int) -> Float[Array, "steps *shape"]:
-    """One spike in step `when`, counted from 1; none where that is no step."""
+    """Encode times as trains of one spike each.
+
+    **Arguments:**
+
+    - `when`: `(*shape,)` the step of the spike, counted from 1; any other number gives an empty
+      train.
+    - `steps`: the length of the trains.
+
+    **Returns:** `(steps, *shape)` zeros and ones in float32.
+    """
     number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * when.ndim)
     return (number == when[None]).astype(jnp.float32)
 
 
 def total(outputs: Float[Array, "steps outputs *paths"]) -> Float[Array, "outputs *paths"]:
-    """How many spikes left each output neuron."""
+    """Count the spikes of each output neuron.
+
+    **Arguments:**
+
+    - `outputs`: `(steps, outputs, *paths)` the spikes that left each output neuron in each step.
+
+    **Returns:** `(outputs, *paths)` their sums.
+    """
     return jnp.sum(outputs, axis=0)
 
 
 def first_spike(outputs: Float[Array, "steps outputs *paths"]) -> Float[Array, "outputs *paths"]:
-    """The step of the first spike of each output neuron, counted from 1; one more than there are
-    steps where there is none.
+    """The step of the first spike of each output neuron, counted from 1.
 
-    It is the sum over all steps of what is 1 before the first spike, so that its derivative in a
-    spike is minus the steps that still counted.
+    It is one plus the number of steps before the first spike, so that its derivative in a spike is
+    minus the number of the steps that follow.
+
+    **Arguments:**
+
+    - `outputs`: `(steps, outputs, *paths)` the spikes that left each output neuron in each step.
+
+    **Returns:** `(outputs, *paths)` steps, `steps + 1` for a neuron without a spike.
     """
     silent = jnp.cumprod(1 - jnp.minimum(outputs, 1), axis=0)
     return 1 + jnp.sum(silent, axis=0)

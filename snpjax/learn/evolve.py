@@ -51,28 +51,34 @@ def evolve(
     mesh: Mesh | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Evolved:
-    """Evolve systems by mutation of their rules, spikes and synapses, and by crossing of neurons.
+    """Evolve systems by mutation of their rules, spikes and synapses, and by crossover of neurons.
 
     **Arguments:**
 
-    - `fitness`: of the spikes that left the outputs of one system in each step, for each input; a
-      JAX function, the larger the better. A system whose counts overflow has none.
-    - `steps`: of each run.
-    - `key`: it is consumed; the same key gives the same system on every device.
-    - `input`: trains of the input neurons, for each case; entry t arrives at the end of step t + 1.
-    - `generations`, `population`: how many times how many systems are run.
-    - `mutations`: how many numbers of a child change, on average.
+    - `space`: the systems that may evolve: numbers of neurons, rules and inputs, and the ranges of
+      all numbers.
+    - `fitness`: a JAX function from the `(cases, steps, outputs)` spikes that left the outputs of
+      one system to its fitness; larger is better. A system whose counts overflow is never selected.
+    - `steps`: the length of each run.
+    - `key`: a typed PRNG key; it is consumed. The same key gives the same system on every device.
+    - `input`: `(cases, train, inputs)` trains of the input neurons for each case; entry t arrives
+      at the end of step t + 1. By default one case without input.
+    - `generations`: the number of generations after the first one.
+    - `population`: the number of systems in each generation, 8 or more.
+    - `mutations`: the mean number of mutations of a child.
     - `mesh`: devices that share the runs of each generation, `jax.make_mesh((4,), ("paths",))`;
       each computes the fitness of all. It never changes a result. See `snpjax.scale`.
     - `checkpoint`: where to save generations, see `snpjax.Checkpoint`.
 
-    An eighth of a generation survives; the others are children of two systems, each the best of
-    three. A child has each neuron, with the synapses to it, from either one.
+    An eighth of each generation survives. The others are children of two systems, each the best of
+    three random ones. A child takes every neuron, with the synapses to it, from one of its parents.
 
-    **Returns:** the best system as an exact `SpikingSystem`, and how the search went.
+    **Returns:** the best system as an exact `SpikingSystem`, its fitness, and the best fitness of
+    each generation.
 
-    **Raises:** `ValueError` for inputs that do not fit the space; `NotEnoughMemory` for a
-    population that does not fit in memory; `CheckpointError` for checkpoints of another call.
+    **Raises:** `ValueError` for inputs that do not fit the space or a setting out of range;
+    `NotEnoughMemory` for a population that does not fit in memory; `CheckpointError` for
+    checkpoints of another call.
     """
     trains = np.zeros((1, 0, space.inputs), np.int32) if input is None else np.asarray(input)
     if trains.ndim != 3 or trains.shape[2] != space.inputs or trains.shape[1] > steps:
@@ -81,7 +87,7 @@ def evolve(
             f"{space.inputs} inputs."
         )
     if not np.issubdtype(trains.dtype, np.integer) or trains.min(initial=0) < 0:
-        raise ValueError("`input` has entries that are no numbers of spikes.")
+        raise ValueError("`input` has entries that are not numbers of spikes.")
     if population < 8 or generations < 0 or steps < 1:
         raise ValueError("Give 8 systems or more, 1 step or more, and no generations below 0.")
     mesh, device = placement("evolve", mesh, (PATHS,))

@@ -14,14 +14,26 @@ from .relaxed import RelaxedSystem, constants_of
 
 
 class Rounding(NamedTuple):
-    """The largest change that rounding makes, and of what."""
+    """The largest change that rounding makes.
+
+    - `change`: the distance of a parameter from the nearest integer.
+    - `where`: which parameter that is, such as `'low' of neuron 'x'`.
+    """
 
     change: float
     where: str
 
 
 def rounding(model: RelaxedSystem) -> Rounding:
-    """How far the parameters are from whole numbers."""
+    """Measure how far the parameters of a model are from integers.
+
+    **Arguments:**
+
+    - `model`: a relaxed or trained model.
+
+    **Returns:** the largest distance of a parameter from an integer, and the name of this
+    parameter.
+    """
     found = [Rounding(0.0, "nothing")]
     for name in ("low", "high", "consume", "produce", "initial"):
         table = np.asarray(getattr(model, name))
@@ -32,33 +44,39 @@ def rounding(model: RelaxedSystem) -> Rounding:
             at = np.unravel_index(int(change.argmax()), change.shape)
             neuron = model.names[int(at[-1])]
             found = [Rounding(float(change.max()), f"{name!r} of neuron {neuron!r}")]
-    for leaf in jax.tree.leaves(eqx.filter(model.synapses, eqx.is_inexact_array)):
-        change = np.abs(np.asarray(leaf) - np.round(leaf))
+    edges = model.synapses.edges()
+    if edges.value is not None:
+        change = np.abs(edges.value - np.round(edges.value))
         if change.size and change.max() > found[0].change:
-            found = [Rounding(float(change.max()), "a weight")]
+            at = int(change.argmax())
+            source, target = model.names[int(edges.source[at])], model.names[int(edges.target[at])]
+            place = f"the weight of the synapse ({source}, {target})"
+            found = [Rounding(float(change.max()), place)]
     return found[0]
 
 
 def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
-    """The exact system that the model computes: the same runs, on every device, to be written to a
-    file, explored and checked.
+    """Export the exact system that a model computes, to be written to a file, explored and checked.
+
+    The system has the same runs on every device. It has the names of neurons, the input trains and
+    the outputs of the system that was relaxed, but not its name and notes. Synapses whose weight
+    has become 0 are omitted, as are rules that apply to no count. Of equal rules of a neuron only
+    the first is kept, which only random choices notice.
 
     **Arguments:**
 
-    - `round`: round parameters that are no whole numbers, as the model itself does when it runs;
-      `rounding(model)` says how far.
+    - `model`: a relaxed or trained model.
+    - `round`: round parameters that are not integers, as the model itself does when it runs;
+      `rounding(model)` measures by how much. By default such a model is refused.
 
-    Names of neurons, input trains and outputs are those of the system that was relaxed; its own
-    name and notes are no part of a model. A synapse whose weight has become 0 is left out, and a
-    rule that applies to no count. Of equal rules of a neuron the first is left, which only random
-    choices notice.
+    **Returns:** a `SpikingSystem`.
 
-    **Raises:** `ValueError` for a parameter that is no whole number unless `round` is given, for a
+    **Raises:** `ValueError` for a parameter that is not an integer unless `round` is true, for a
     model with `Smooth`, which computes something else, and for numbers that are not finite.
     """
     if model.is_smooth:
         raise ValueError(
-            "A model with `Smooth` is no exact system. Replace its `surrogate` by another one."
+            "A model with `Smooth` is not an exact system. Replace its `surrogate` by another one."
         )
     tables = (model.low, model.high, model.consume, model.produce, model.initial, model.synapses)
     for leaf in jax.tree.leaves(eqx.filter(tables, eqx.is_inexact_array)):

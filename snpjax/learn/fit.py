@@ -37,23 +37,38 @@ class Optimiser(Protocol):
 
 
 class Fitted(NamedTuple, Generic[ModelT]):
-    """A trained model, and the loss of each step."""
+    """A trained model, and the loss of each step.
+
+    - `model`: the model after the last update.
+    - `losses`: the loss of each batch, before its update.
+    - `best`: the model after the epoch with the lowest validation loss, the first of equal ones;
+      without validation data, or epochs, `model`.
+    - `validation_losses`: the loss of the validation data after each epoch; none without such data.
+    """
 
     model: ModelT
     losses: Float[np.ndarray, " steps"]
+    best: ModelT
+    validation_losses: Float[np.ndarray, " epochs"]
 
 
 class NotFinite(FloatingPointError):
     """A loss or a gradient that is NaN or infinite: in which step, counted from 1, of which
-    parameter, or `None` where only the loss is; and the `model` before that step."""
+    parameter, or `None` where only the loss is; the `model` before that step, and the `best` one by
+    validation, see `Fitted`."""
 
-    def __init__(self, step: int, loss: float, parameter: str | None, model: Any):
+    def __init__(self, step: int, loss: float, parameter: str | None, model: Any, best: Any = None):
         self.step, self.loss, self.parameter, self.model = step, loss, parameter, model
+        self.best = model if best is None else best
         what = "" if parameter is None else f" and the gradient of `{parameter}` is not finite"
         super().__init__(
             f"The loss of step {step} is {loss}{what}. Try a smaller learning rate; the model "
             "before that step is the error's `model`."
         )
+
+
+#: Folded into the key for validation; epochs are folded in by their numbers.
+_VALIDATION = 2**32 - 1
 
 
 class _Carry(NamedTuple):
@@ -73,20 +88,29 @@ def fit(
     epochs: int,
     key: Key[Array, ""],
     batch_size: int = 64,
+    validation: Sequence[Shaped[Array | np.ndarray, "samples ..."]] | None = None,
     where: Callable[[ModelT], PyTree] = lambda model: model,
     parts: int = 1,
     mesh: Mesh | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Fitted[ModelT]:
-    """Train a model by any optimiser that has `init` and `update`, as those of optax have.
+    """Train a model with an optimiser of optax, or any other that has `init` and `update`.
 
     **Arguments:**
 
-    - `loss`: `loss(model, *batch, key)`, a number; `batch` are rows of `data`.
+    - `model`: the model, an Equinox module or any other pytree.
+    - `loss`: `loss(model, *batch, key)` returns a scalar; `batch` are rows of `data`.
+    - `optimiser`: for example `optax.adam(1e-2)`.
     - `data`: arrays with a row for each sample. Every epoch takes them in another order, and leaves
       out what does not fill a batch.
-    - `key`: it is consumed.
-    - `where`: what of the model is trained, as `eqx.tree_at` says it: its arrays of floats.
+    - `epochs`: the number of passes through the data, 0 or more.
+    - `key`: a typed PRNG key, of the order of samples and of the losses; it is consumed.
+    - `batch_size`: the number of samples in a batch.
+    - `validation`: other data, with the same columns, that are not trained on. Their loss is
+      computed after each epoch, the mean over all rows, with the same key each time, and
+      `Fitted.best` is the model with the lowest one.
+    - `where`: maps the model to the part of it that is trained, as in `eqx.tree_at`; only its
+      arrays of floats are. By default all of it.
     - `parts`: the loss of a batch is the mean of the losses of this many equal parts of it, each
       with a key of its own; gradients are added in the order of the parts. One part after the other
       is computed, and the gradients of all are kept until they are added.
@@ -97,13 +121,14 @@ def fit(
     Calls with the same functions, and models and data of the same shapes, share one compilation: a
     lambda is another function each time it is made.
 
-    **Returns:** the model after the last update, and the loss of each step, computed before its
-    update: the loss of the returned model itself is not among them.
+    **Returns:** the model after the last update, the best one by `validation`, and the loss of each
+    step, computed before its update: that of the last model itself is not among them.
 
     **Raises:** `NotFinite` at the end of the epoch in which a loss or a gradient was not; from that
-    step on nothing was changed. `ValueError` for data that fit no batch, and for parts that do not
-    divide a batch or are not divided by the devices; `NotEnoughMemory` for batches that do not fit
-    in memory; `CheckpointError` for checkpoints of another call.
+    step on nothing was changed. `ValueError` for data that fit no batch, validation data with other
+    columns, and parts that do not divide a batch or are not divided by the devices;
+    `NotEnoughMemory` for batches that do not fit in memory; `CheckpointError` for checkpoints of
+    another call.
     """
     rows = {len(column) for column in data}
     if len(rows) != 1 or not 1 <= batch_size <= max(rows) or epochs < 0:
@@ -111,6 +136,9 @@ def fit(
             f"The data have {sorted(rows)} rows, `batch_size` is {batch_size}, `epochs` {epochs}. "
             "Give columns of one length, of a batch or more."
         )
+    held_out = () if validation is None else tuple(validation)
+    if validation is not None:
+        _check_validation(held_out, data)
     if parts < 1 or batch_size % parts:
         raise ValueError(
             f"`parts` is {parts} and `batch_size` {batch_size}. Give a number of parts that "
@@ -133,11 +161,12 @@ def fit(
         epochs=epochs,
         key=key,
         batch_size=batch_size,
+        validation=held_out,
         where=where,
         parts=parts,
     )
     with device, saved as checkpoints:
-        given = model, loss, optimiser, data, epochs, key, batch_size, where, parts, mesh
+        given = model, loss, optimiser, data, held_out, epochs, key, batch_size, where, parts, mesh
         return _fit(*given, checkpoints)
 
 
@@ -146,6 +175,7 @@ def _fit(
     loss: Callable[..., Float[Array, ""]],
     optimiser: Optimiser,
     data: Sequence[Shaped[Array | np.ndarray, "samples ..."]],
+    held_out: Sequence[Shaped[Array | np.ndarray, "samples ..."]],
     epochs: int,
     key: Key[Array, ""],
     batch_size: int,
@@ -157,26 +187,34 @@ def _fit(
     parameters = eqx.filter(where(model), eqx.is_inexact_array)
     if not jax.tree.leaves(parameters):
         raise ValueError("`where` names no array of floats, so there is nothing to train.")
-    _check_data(data, epochs, batch_size)
-    columns = tuple(jnp.asarray(column) for column in data)
+    _check_data(data, held_out, epochs, batch_size)
+    columns, others = (tuple(map(jnp.asarray, given)) for given in (data, held_out))
     zero = jnp.zeros((), jnp.int32)
     carry = _Carry(parameters, optimiser.init(parameters), zero, zero)
+    # Without validation data the best model is the last one.
+    best = parameters if others else None
     losses = np.zeros((epochs, len(columns[0]) // batch_size), np.float32)
+    validated = np.zeros(epochs if others else 0, np.float32)
     restored, begun = checkpoints.restored, 0
     if restored is not None:
         begun = restored.note["epochs"]
-        carry = jax.tree.map(jnp.asarray, restored.state(carry))
+        carry, best = jax.tree.map(jnp.asarray, restored.state((carry, best)))
         for part in restored.segments:
-            losses[part.note["epoch"]] = part.arrays()["losses"]
-    task = _Task(model, loss, optimiser.update, where, columns, batch_size, parts)
+            epoch, arrays = part.note["epoch"], part.arrays()
+            losses[epoch] = arrays["losses"]
+            validated[epoch : epoch + 1] = arrays["validation"]
+    task = _Task(model, loss, optimiser.update, where, columns, others, batch_size, parts)
     if mesh is not None:
         options = {"epochs": epochs, "batch_size": batch_size, "parts": parts}
-        check_agreement("fit", model=model, data=columns, key=key, **options)
-        task, carry = on_all((task, carry), mesh)
+        check_agreement("fit", model=model, data=columns, validation=others, key=key, **options)
+        task, carry, best = on_all((task, carry, best), mesh)
+    lowest = np.fmin.reduce(validated[:begun], initial=np.inf)
+    validation_key = jr.fold_in(key, _VALIDATION)
+    if mesh is not None:
+        validation_key = replicated(validation_key, mesh)
 
-    def trained() -> ModelT:
-        found = carry.parameters
-        if mesh is not None:  # any device may go on with it
+    def trained(found: PyTree) -> ModelT:
+        if mesh is not None:  # any device may continue with it
             found = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), found)
         return _with(model, where, found)
 
@@ -191,20 +229,48 @@ def _fit(
         if step := int(carry.failure):
             names = [jtu.keystr(path) for path, _ in jtu.tree_leaves_with_path(parameters)]
             culprit = [*names, None][int(carry.culprit)]
-            raise NotFinite(step, float(losses.ravel()[step - 1]), culprit, trained())
+            reached = float(losses.ravel()[step - 1])
+            last = trained(carry.parameters)
+            raise NotFinite(step, reached, culprit, last, None if best is None else trained(best))
+        if best is not None:
+            validated[epoch] = fetched(_validation_loss(task, carry, validation_key, mesh))
+            if epoch == 0 or validated[epoch] < lowest:
+                best = carry.parameters
+            lowest = np.fmin(lowest, validated[epoch])  # NaN is no loss
         if jax.process_index() == 0:  # all processes have the same
-            checkpoints.append({"losses": losses[epoch].copy()}, epoch=epoch)
+            found = {"losses": losses[epoch], "validation": validated[epoch : epoch + 1]}
+            checkpoints.append({name: x.copy() for name, x in found.items()}, epoch=epoch)
         if epoch + 1 < epochs and checkpoints.is_due():
-            checkpoints.save(carry, epochs=epoch + 1)
-    checkpoints.finish(carry, epochs=epochs)
-    return Fitted(trained(), losses.ravel())
+            checkpoints.save((carry, best), epochs=epoch + 1)
+    checkpoints.finish((carry, best), epochs=epochs)
+    last = trained(carry.parameters)
+    return Fitted(last, losses.ravel(), last if best is None else trained(best), validated)
 
 
-def _check_data(data: Sequence[Shaped[Any, "samples ..."]], epochs: int, batch_size: int) -> None:
+def _check_validation(
+    held_out: Sequence[Shaped[Any, "samples ..."]], data: Sequence[Shaped[Any, "samples ..."]]
+) -> None:
+    """Refuse validation data whose columns are not those of the data."""
+    rows = {len(column) for column in held_out}
+    shapes = [[np.shape(column)[1:] for column in columns] for columns in (held_out, data)]
+    if shapes[0] != shapes[1] or len(rows) != 1 or rows == {0}:
+        raise ValueError(
+            f"The validation data have {sorted(rows)} rows in {len(held_out)} columns, of shapes "
+            f"{shapes[0]}, and the data columns of shapes {shapes[1]}. Give the same columns, and "
+            "one row or more."
+        )
+
+
+def _check_data(
+    data: Sequence[Shaped[Any, "samples ..."]],
+    held_out: Sequence[Shaped[Any, "samples ..."]],
+    epochs: int,
+    batch_size: int,
+) -> None:
     """Refuse data that do not fit on the device, and more losses than fit on the host."""
-    rows = len(data[0])
-    losses = np.dtype(np.float32).itemsize * epochs * (rows // batch_size)
-    new = sum(column.nbytes for column in data if not isinstance(column, jax.Array))
+    rows = len(data[0]) + (len(held_out[0]) if held_out else 0)
+    losses = np.dtype(np.float32).itemsize * epochs * (len(data[0]) // batch_size)
+    new = sum(x.nbytes for x in (*data, *held_out) if not isinstance(x, jax.Array))
     what = f"{rows:,} rows of data and the losses of {epochs:,} epochs need"
     check_fits(lambda _: Footprint(new, losses), 1, what, "", "give fewer rows", "fewer `epochs`")
 
@@ -229,6 +295,7 @@ class _Task(eqx.Module):
     update: Callable[..., Any]
     where: Callable[[Any], PyTree]
     columns: tuple[Shaped[Array, "samples ..."], ...]
+    held_out: tuple[Shaped[Array, "samples ..."], ...]
     batch_size: int = eqx.field(static=True)
     parts: int = eqx.field(static=True)
 
@@ -241,6 +308,33 @@ def _epoch(
     if mesh is None:
         return _batches(task, carry, key, start, 1)
     return alike(partial(_batches, devices=mesh.size), mesh, task, carry, key, start)
+
+
+@eqx.filter_jit
+def _validation_loss(
+    task: _Task, carry: _Carry, key: Key[Array, ""], mesh: Mesh | None
+) -> Float[Array, ""]:
+    """The mean loss of the validation data. Each device of a mesh computes all of it."""
+    if mesh is None:
+        return _mean_loss(task, carry.parameters, key)
+    return alike(_mean_loss, mesh, task, carry.parameters, key)
+
+
+def _mean_loss(task: _Task, parameters: PyTree, key: Key[Array, ""]) -> Float[Array, ""]:
+    """The mean of the losses of batches, and of what does not fill one, by their rows."""
+    model = _with(task.model, task.where, parameters)
+    rows, size = len(task.held_out[0]), task.batch_size
+    batches, left = divmod(rows, size)
+    total = jnp.zeros((), jnp.float32)
+    if batches:
+        full = [x[: batches * size].reshape(batches, size, *x.shape[1:]) for x in task.held_out]
+        keys = jr.split(jr.fold_in(key, 0), batches)
+        found = lax.map(lambda row: task.loss(model, *row[:-1], row[-1]), (*full, keys))
+        total = jnp.sum(found) * size
+    if left:
+        rest = [x[batches * size :] for x in task.held_out]
+        total = total + task.loss(model, *rest, jr.fold_in(key, 1)) * left
+    return (total / rows).astype(jnp.float32)
 
 
 def _batches(

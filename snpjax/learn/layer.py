@@ -49,14 +49,16 @@ class SpikingLayer(eqx.Module):
     ):
         """**Arguments:**
 
-        - `key`: for the first weights; it is consumed.
-        - `steps`: of each run, and the most that a train may have.
+        - `in_size`, `out_size`: the numbers of inputs and of neurons.
+        - `key`: for the initial weights; it is consumed.
+        - `steps`: the length of each run, and the largest length of a train.
         - `guard`: when a neuron fires. A number n stands for `a{n,}/a^n -> a`, and a regular
-          expression for a rule that consumes the least count it accepts and sends one spike; other
-          rules are given as such, and `()` is a layer that only counts.
-        - the others: see `SpikingNetwork`.
+          expression for a rule that consumes the least count it accepts and sends one spike. Pass
+          other rules as they are, and `()` for a layer that only counts.
+        - `weight_range`, `scale`, `surrogate`, `layout`: see `SpikingNetwork`.
 
-        **Raises:** `ValueError` for sizes below 1 and guards that are none.
+        **Raises:** `ValueError` for sizes below 1, or a guard that does not parse or accepts no
+        count.
         """
         self.rules = _rules(guard)
         network = SpikingNetwork(
@@ -80,9 +82,17 @@ class SpikingLayer(eqx.Module):
     def response(
         self, train: Float[Array, "train inputs *paths"]
     ) -> tuple[Float[Array, "steps outputs *paths"], Float[Array, "outputs *paths"]]:
-        """What leaves the neurons in each step, and what is left in them.
+        """Run the layer and return its emissions and its final spikes.
 
-        **Raises:** `ValueError` for a train that is too long, or of other neurons.
+        **Arguments:**
+
+        - `train`: `(train, inputs)` or `(train, inputs, paths)` spikes from the inputs in each
+          step, at most `steps` rows.
+
+        **Returns:** `(steps, outputs, *paths)` spikes that leave the neurons in each step, and
+        `(outputs, *paths)` spikes that remain in them.
+
+        **Raises:** `ValueError` for a train that is too long or has another number of inputs.
         """
         inputs = self.place.start
         if not 2 <= train.ndim <= 3 or len(train) > self.steps or train.shape[1] != inputs:
@@ -109,11 +119,18 @@ def _response(
 
 
 def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> SpikingNetwork:
-    """One network of layers that follow each other, behind a population of inputs that holds the
-    counts and sends them by the rules of `source`.
+    """Join layers into one network, behind a population of inputs.
 
-    Its parameters are those of the layers. The network's response to counts is that of the layers,
-    called one after the other, to what the inputs send (`count_train`).
+    The input population holds the counts and sends them by the rules of `source`. The parameters of
+    the network are those of the layers. Its response to counts is that of the layers, called one
+    after the other, to what the inputs send (`count_train`).
+
+    **Arguments:**
+
+    - `layers`: layers whose sizes match, with the same `steps`, `weight_range` and `surrogate`.
+    - `source`: the rule or rules of the input neurons; by default one spike in each step.
+
+    **Returns:** a `SpikingNetwork`.
 
     **Raises:** `ValueError` for layers that do not fit together.
     """

@@ -31,7 +31,14 @@ SENDER = "a+/a -> a"
 
 
 def relay(most: int) -> tuple[Rule, ...]:
-    """The rules of a neuron that sends all of its spikes at once, up to `most` of them."""
+    """The rules of a neuron that sends all of its spikes at once.
+
+    **Arguments:**
+
+    - `most`: the largest number of spikes that the neuron can send.
+
+    **Returns:** one rule `a^k -> a^k` for each k from 1 to `most`.
+    """
     return tuple(Rule(k, k, k) for k in range(1, most + 1))
 
 
@@ -75,14 +82,16 @@ class SpikingNetwork(eqx.Module):
     ):
         """**Arguments:**
 
-        - `sizes`: neurons of each population; the first is the input, the last the output.
-        - `rules`: of each population: one rule or several, or none.
-        - `key`: for the first weights; it is consumed.
-        - `steps`: of each run.
+        - `sizes`: the number of neurons of each population; the first is the input, the last the
+          output.
+        - `rules`: the rules of each population: one, several or none.
+        - `key`: for the initial weights; it is consumed.
+        - `steps`: the length of each run.
         - `projections`: pairs of populations, from and to, or triples with a graph, as that of a
           `snpjax.Projection`; by default each to the next one. Without a graph, all to all.
-        - `scale`: the first weights are normal with this standard deviation; by default they are
-          uniform in `weight_range`.
+        - `weight_range`: the smallest and the largest weight.
+        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
+          by default from a uniform distribution over `weight_range`.
         - `surrogate`, `layout`: see `relax`.
 
         **Raises:** `ValueError` for populations or projections that do not fit together.
@@ -124,8 +133,16 @@ class SpikingNetwork(eqx.Module):
     def run(
         self, counts: Float[Array, "inputs *paths"], *, choice: AbstractChoice | None = None
     ) -> RelaxedSolution:
-        """The run that starts with this many spikes in the input population, and the model's own
-        elsewhere, of all neurons together."""
+        """Run all neurons together.
+
+        **Arguments:**
+
+        - `counts`: `(inputs, *paths)` initial spikes of the input population; the others start with
+          those of the model.
+        - `choice`: as in `snpjax.run`; by default the first applicable rule.
+
+        **Returns:** a `RelaxedSolution`.
+        """
         return run(self.model, steps=self.steps, spikes=self._spikes(counts), choice=choice)
 
     def response(self, counts: Float[Array, "inputs *paths"]) -> Response:

@@ -8,16 +8,22 @@ from jaxtyping import Array, Float
 def reinforce(
     reward: Float[Array, " paths"], log_probability: Float[Array, " paths"]
 ) -> Float[Array, ""]:
-    """A number whose gradient estimates that of the expected reward without bias, by the choices
-    alone (REINFORCE, Williams 1992); each path is compared with the mean of the others (leave one
-    out: Kool, van Hoof, Welling 2019). Its value is the mean reward.
+    """A value whose gradient is an unbiased estimate of that of the expected reward, from choices
+    alone.
+
+    Each path is compared with the mean reward of the others (leave one out).
 
     **Arguments:**
 
-    - `reward`: of each path, 2 or more; nothing flows back through it.
-    - `log_probability`: `RelaxedSolution.log_probability` of the same paths.
+    - `reward`: `(paths,)` the reward of each path, 2 or more; no gradient flows back through it.
+    - `log_probability`: `(paths,)` `RelaxedSolution.log_probability` of the same paths.
+
+    **Returns:** the mean reward.
 
     **Raises:** `ValueError` for fewer than two paths.
+
+    ??? cite "Source"
+        Williams 1992 (REINFORCE); Kool, van Hoof, Welling 2019 (leave one out).
     """
     paths = reward.shape[0]
     if paths < 2:

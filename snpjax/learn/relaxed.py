@@ -102,21 +102,25 @@ def relax(
     weight_range: tuple[float, float] | None = None,
     temperature: float | None = 1.0,
 ) -> RelaxedSystem:
-    """A system as a differentiable model, with its own numbers as first parameters.
+    """Turn a system into a differentiable model, whose initial parameters are the system's own
+    numbers.
 
     **Arguments:**
 
+    - `system`: a system of neurons or of populations, with a fixed network.
     - `surrogate`: the derivative of firing, `FastSigmoid()` by default.
-    - `layout`: how the weights are stored, of populations those of each projection; each synapse
-      has its own, also of weight 1. Where `"auto"` stores lists, it does so by source and by
-      target, so that no gradient scatters.
-    - `weight_range`: what weights may become; by default 0 and more, and anything in a system that
-      is signed.
-    - `temperature`: that of the Gumbel-softmax whose derivative the logits of a `WeightedChoice`
-      get; `None` gives them none, for `reinforce`.
+    - `layout`: how the weights are stored; of populations, those of each projection. Every synapse
+      has its own weight, even where all are 1. Lists are stored both by source and by target under
+      `"auto"`, so that no gradient scatters.
+    - `weight_range`: the smallest and the largest weight; by default weights are at least 0, or
+      unbounded in a signed system.
+    - `temperature`: that of the Gumbel-softmax that supplies the derivatives of the logits of a
+      `WeightedChoice`; `None` gives them none, for `reinforce`.
 
-    **Raises:** `ValueError` for what has no relaxation: networks that change, variants, other
-    simulators' rules, numbers from 2^24 on.
+    **Returns:** a `RelaxedSystem`.
+
+    **Raises:** `ValueError` for what has no relaxation: networks that change, variants, the
+    semantics of other simulators, and numbers of 2^24 or more.
     """
     _check(system)
     is_listed = isinstance(system, SpikingSystem)
@@ -181,7 +185,14 @@ def relax(
 
 
 def constants_of(model: RelaxedSystem) -> Constants:
-    """The parameters as a run takes them: rounded straight through, and within their ranges."""
+    """The parameters as a run uses them: rounded (straight through) and clipped to their ranges.
+
+    **Arguments:**
+
+    - `model`: a relaxed model.
+
+    **Returns:** `Constants`, which `step` takes; compute them once for each run.
+    """
     whole = (lambda x: x) if model.is_smooth else rounded
     consume = within(_of_rules(model, whole(model.consume)), 1)
     produce = within(_of_rules(model, whole(model.produce)), 1)

@@ -41,8 +41,8 @@ def replay(
 
     **Returns:** a `Replay`.
 
-    **Raises:** `ValueError` for counts that are no whole numbers or of other neurons, for a network
-    that changes, and for counts that overflow.
+    **Raises:** `ValueError` for counts that are not whole numbers or of other neurons, for a
+    network that changes, and for counts that overflow.
     """
     given = np.asarray(spikes)
     if given.ndim != 2 or given.shape[0] != system.num_neurons:
@@ -53,7 +53,7 @@ def replay(
         raise ValueError("A network that changes is not replayed. Use `snpjax.run`.")
     whole = np.round(given).astype(np.int64)
     if (whole != given).any() or np.abs(whole).max(initial=0) >= 2**30:
-        raise ValueError("`spikes` has a count that is no whole number below 2^30.")
+        raise ValueError("`spikes` has a count that is not a whole number below 2^30.")
     device = next(iter(spikes.devices())) if isinstance(spikes, jax.Array) else None
     with jax.default_device(device):
         solution = run(

@@ -51,19 +51,20 @@ def run(
     checkpoint: bool = True,
     keep_configurations: bool = False,
 ) -> RelaxedSolution:
-    """This many steps of a relaxed system; composes with `jit`, `grad`, `vmap` and `scan`.
+    """Run a relaxed system; composes with `jit`, `grad`, `vmap` and `scan`.
 
     **Arguments:**
 
-    - `steps`: the run is as long, whenever it halts; what has halted stays as it is.
+    - `model`: a relaxed model.
+    - `steps`: the number of steps; a system that halts earlier stays as it is.
     - `spikes`: initial spikes instead of the model's; a second axis makes them a batch.
     - `input`: trains by input neuron instead of the system's own, of up to `steps` entries; entry t
       arrives at the end of step t + 1. A second axis is that of the batch.
     - `choice`: as in `snpjax.run`; path p of a batch uses `choice.for_path(p)`.
-    - `paths`: how many, where nothing else says it.
-    - `checkpoint`: keep the states of some sqrt(steps) steps only, and compute the others again for
-      the gradient. Without it all that a step computes is kept.
-    - `keep_configurations`: also give the spikes after every step.
+    - `paths`: the number of paths, where neither `spikes` nor `input` has an axis of paths.
+    - `checkpoint`: keep only the states of about sqrt(steps) steps, and recompute the others for
+      the gradient; otherwise all intermediate results are kept.
+    - `keep_configurations`: also return the spikes after every step.
 
     **Returns:** a `RelaxedSolution`.
 
@@ -197,8 +198,8 @@ def _trains(
 def _check_smooth(model: RelaxedSystem, choice: AbstractChoice) -> None:
     if model.program.delay is not None:
         raise ValueError(
-            "A system with delays is no smooth function: a neuron is closed or not. Take another "
-            "surrogate."
+            "A system with delays is not a smooth function: a neuron is closed or not. Choose "
+            "another surrogate."
         )
     if not isinstance(choice, FirstChoice):
         raise ValueError("`Smooth` has no random choices. Leave `choice` out.")

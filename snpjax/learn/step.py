@@ -46,7 +46,14 @@ class Emitted(NamedTuple):
 
 
 def initial_state(spikes: Float[Array, "neurons *paths"]) -> RelaxedState:
-    """Every neuron open, with this many spikes."""
+    """The initial configuration: every neuron open.
+
+    **Arguments:**
+
+    - `spikes`: `(neurons, *paths)` integers in float32.
+
+    **Returns:** the `RelaxedState` before the first step.
+    """
     return RelaxedState(
         spikes=spikes,
         timers=jnp.zeros(spikes.shape, jnp.int32),
@@ -65,15 +72,24 @@ def step(
 ) -> tuple[RelaxedState, Emitted]:
     """The configuration one step later.
 
-    Which rules are selected, when neurons are closed and whether the system halts is what the exact
-    step says of the same numbers. The derivative of the firing of rule r in the count of its neuron
+    The exact step of the same numbers determines which rules are selected, when neurons are closed
+    and whether the system halts. The derivative of the firing of rule r in the count of its neuron
     is the surrogate's at the margin of its guard, where the neuron is open and selected r or
     nothing; of a rule of several terms, at the term with the largest margin. Spikes that a closed
-    neuron loses have none, nor has a delayed rule that did not fire in what it produces. A halting
-    state is a fixed point, by what it computes: the derivatives there are those of any other one,
-    so that a system in which nothing fires can be trained.
+    neuron loses have no derivative, nor has a delayed rule that did not fire in what it produces. A
+    halting state is a fixed point only by value: the derivatives there are those of any other
+    state, so that a system in which nothing fires can be trained.
 
-    - `arriving`: spikes from the environment in this step.
+    **Arguments:**
+
+    - `model`: a relaxed model.
+    - `constants`: `constants_of(model)`.
+    - `state`: the configuration before the step.
+    - `choice`: picks among the applicable rules of each neuron; use `choice.for_path(p)` for path
+      p.
+    - `arriving`: `(neurons, *paths)` spikes from the environment in this step; `None` for none.
+
+    **Returns:** the new state, and what was `Emitted`.
     """
     program = constants.program
     exact = SpikingState(

@@ -22,7 +22,14 @@ class AbstractSurrogate(eqx.Module):
 
     @abc.abstractmethod
     def slope(self, margin: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-        """The derivative of firing in the margin."""
+        """The derivative of firing with respect to the margin.
+
+        **Arguments:**
+
+        - `margin`: distances from the guard, positive where it holds.
+
+        **Returns:** the slopes, of the same shape.
+        """
 
 
 class FastSigmoid(AbstractSurrogate):

@@ -1,5 +1,7 @@
 """Numerical spiking neural P systems: neurons hold real variables, rules are linear functions."""
 
+from snpjax_formats.keywords import suggest_keywords
+
 from .machine import NumericalMachine as NumericalMachine, NumericalState as NumericalState
 from .model import (
     InvalidNumericalSystem as InvalidNumericalSystem,
@@ -12,3 +14,6 @@ from .solution import (
     NumericalSolution as NumericalSolution,
     NumericalSolutionBatch as NumericalSolutionBatch,
 )
+
+
+suggest_keywords(__name__)

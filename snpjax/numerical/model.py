@@ -132,7 +132,12 @@ class NumericalSystem:
         numbered: bool = False,
         paths: int = 1,
     ) -> "Lowered[NumericalSolution, NumericalSolutionBatch]":
-        """The system as arrays in float64; `layout` is how synapses are stored.
+        """Lower the system to arrays in float64, see `snpjax.lower`.
+
+        **Arguments:**
+
+        - `layout`: how synapses are stored.
+        - `numbered`, `paths`: see `snpjax.machine.Model`.
 
         **Raises:** `NotEnoughMemory` for what does not fit; `ValueError` for a layout that cannot
         store the synapses, or whose products are not in float64.
@@ -143,7 +148,16 @@ class NumericalSystem:
         return lowered(self, layout, paths)
 
     def start(self, machine: "AnyMachine", initial: Any, inputs: Any) -> "tuple[AnyMachine, Any]":
-        """Where a run begins: the `state` of an earlier solution."""
+        """The initial state of a run that continues another one.
+
+        **Arguments:**
+
+        - `machine`: the lowered system.
+        - `initial`: the `state` of an earlier solution.
+        - `inputs`: must be `None`.
+
+        **Raises:** `ValueError` for anything else.
+        """
         from .machine import NumericalState
 
         if inputs is not None:

@@ -36,7 +36,7 @@ class AbstractNumericalSolution(AbstractCheckedRun):
 
     @property
     def state(self) -> NumericalState:
-        """The final state, to go on from: `run(system, initial=state)`."""
+        """The final state, to continue from: `run(system, initial=state)`."""
         return self.trajectory.final
 
     @property

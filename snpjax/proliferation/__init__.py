@@ -1,6 +1,14 @@
 """Cell proliferation, read through the dilution of a fluorescent label."""
 
-from .binning import BinRule as BinRule, Bins as Bins, CellsDropped as CellsDropped
+from snpjax_formats.keywords import suggest_keywords
+
+from .binning import (
+    AbstractBins as AbstractBins,
+    BinRule as BinRule,
+    Bins as Bins,
+    CellsDropped as CellsDropped,
+    ChannelBins as ChannelBins,
+)
 from .calibrate import Calibration as Calibration, calibrate as calibrate
 from .distance import Objective as Objective, hellinger as hellinger
 from .expected import Expected as Expected, expected as expected
@@ -38,3 +46,6 @@ from .uncertainty import (
     profile as profile,
     uncertainty as uncertainty,
 )
+
+
+suggest_keywords(__name__)

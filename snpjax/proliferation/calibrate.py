@@ -38,7 +38,7 @@ class Calibration:
     - `model`: with the best parameters.
     - `values`: the numbers that were searched by name; `x1`, `x2`, ... are shares of what the types
       before leave.
-    - `active`: the names of those that sit on a bound: the data would have them go on.
+    - `active`: the names of those that sit on a bound: the data favour values beyond it.
     - `distance`: the Hellinger distance on counts; `normalised`: in [0, 1].
     - `objective`: the value that was made small; `starts`: that of every start, best first.
     - `expected`, `observed`: cells in the bins, the expected ones scaled to those observed.
@@ -92,22 +92,28 @@ def calibrate(
 
     **Arguments:**
 
+    - `model`: the initial histogram, the duration and the cell types, whose proportions and laws
+      are the first guess.
     - `observed`: cells by fluorescence after `model.duration` hours, on the axis of the initial
       histogram.
     - `bins`: where the two are compared; all cells below go into the first bin.
+    - `objective`: what is minimised: a Hellinger distance or a likelihood, see `Objective`.
     - `bounds`: of a type's name and a parameter's, in hours: `{"fast": {"mean": (30, 63)}}`. The
       others are those usual for ten days, in proportion to the duration: mean 30 to 504 h, sd up to
       30 h, shape 6 to 30, scale 5 to 20 h.
     - `sd_floor`: the least sd in hours, by default 1.25 % of the duration (`GAUSSIAN`: 2 %).
-    - `starts`: searches; `seed`: of the random starts, which nothing else depends on.
+    - `starts`: the number of searches.
+    - `seed`: of the random starts; nothing else depends on it.
     - `same_axis`: refuse two histograms of different axes: on another scale a comparison is
       meaningless.
     - `mesh`: devices that share the searches, `jax.make_mesh((4,), ("paths",))`; more than `starts`
       of them are of no use. It never changes a result. See `snpjax.scale`.
     - `checkpoint`: where to save the values of the objective found so far, see `snpjax.Checkpoint`.
 
-    **Raises:** `ValueError` for axes that differ, cells above the last bin, or bounds that make no
-    sense; `NotEnoughMemory` for more starts than fit in memory; `Unresolved` for an sd that may
+    **Returns:** the `Calibration`: the fitted model and the value of the objective.
+
+    **Raises:** `ValueError` for axes that differ, cells above the last bin, or bounds in the wrong
+    order; `NotEnoughMemory` for more starts than fit in memory; `Unresolved` for an sd that may
     become too small for the duration; `CheckpointError` for checkpoints of another call.
     """
     if same_axis and not model.initial.axis.agrees(observed.axis):

@@ -38,8 +38,15 @@ class Objective(enum.Enum):
 def hellinger(
     simulated: Float[np.ndarray, " bins"], observed: Float[np.ndarray, " bins"]
 ) -> tuple[float, float]:
-    """The Hellinger distance on counts, `simulated` scaled to the total of `observed`; and
-    normalised, in [0, 1]."""
+    """The Hellinger distance of two histograms.
+
+    **Arguments:**
+
+    - `simulated`: `(bins,)` cells, scaled to the total of `observed`.
+    - `observed`: `(bins,)` cells.
+
+    **Returns:** the distance in counts, and the normalised distance in [0, 1].
+    """
     simulated, observed = np.asarray(simulated, float), np.asarray(observed, float)
     total = observed.sum()
     scaled = simulated * (total / simulated.sum())

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._xla import precision
-from .binning import NO_BIN, BinRule, Bins, bins_of_model
+from .binning import NO_BIN, AbstractBins, BinRule, bins_of_model
 from .family import family_means, family_second_moments
 from .law import Gamma, Normal
 from .model import CellType, ProliferationModel
@@ -112,9 +112,23 @@ class Expected:
         return merged(self.fluorescence, self.mean, self.by_type, variance=self.sd**2)
 
     def binned(
-        self, bins: Bins, *, rule: BinRule = BinRule.CALIBRATION, phi_min: float | None = None
+        self,
+        bins: AbstractBins,
+        *,
+        rule: BinRule = BinRule.CALIBRATION,
+        phi_min: float | None = None,
     ) -> tuple[Float[np.ndarray, " bins"], Float[np.ndarray, "bins bins"]]:
-        """Mean and covariance of the cells in bins."""
+        """The mean and the covariance of the cells of each bin.
+
+        **Arguments:**
+
+        - `bins`: the bins.
+        - `rule`: what happens to values outside the bins.
+        - `phi_min`: the threshold below which `BinRule.DISPLAY` drops values; by default the
+          model's.
+
+        **Returns:** `(bins,)` means and `(bins, bins)` covariances.
+        """
         index = bins_of_model(self.model, bins, rule=rule, phi_min=phi_min)
         return binned_mean(index, self.mean, bins.num), binned_covariance(
             index, self.counts, self.family_covariance, bins.num
@@ -130,13 +144,16 @@ def expected(model: ProliferationModel, *, dtype: type = np.float64) -> Expected
 
     **Arguments:**
 
-    - `dtype`: `float32` for some 1e-6 of the largest mean (its program is for a GPU).
+    - `model`: a proliferation model.
+    - `dtype`: `float64`, or `float32` for an error of about 1e-6 of the largest mean (its program
+      is for a GPU).
 
     **Returns:** host arrays, for any number of cells at the same cost. To differentiate, batch or
     compile, `lower` a model and use `expected_counts`, `family_means`, ....
 
     **Raises:** `Unresolved` for an sd below 1 % of the duration that mean / sd < 6 goes with (more
-    divisions than any dilution shows), and for a gamma law of a shape below 0.7 that is no integer.
+    divisions than any dilution shows), and for a gamma law of a shape below 0.7 that is not an
+    integer.
     """
     paired = [_by_pairs(cell_type, model.duration) for cell_type in model.types]
     program, parameters = lower(

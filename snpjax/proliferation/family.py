@@ -14,7 +14,14 @@ from .program import Parameters, ProliferationProgram
 def family_means(
     program: ProliferationProgram, parameters: Parameters
 ) -> Float[Array, "types generations"]:
-    """E[N_k] of one family of each type, as if there were no threshold."""
+    """The expected numbers of cells E[N_k] of one family of each type, without a threshold.
+
+    **Arguments:**
+
+    - `program`, `parameters`: what `lower` returned; the parameters may be traced.
+
+    **Returns:** `(types, generations)` expected numbers.
+    """
     return _by_method(mean, program, parameters)
 
 
@@ -40,22 +47,42 @@ def family_mean_slopes(
 def family_second_moments(
     program: ProliferationProgram, parameters: Parameters
 ) -> Float[Array, "types generations generations"]:
-    """E[N_k N_l] of one family of each type. The program is to be lowered with
-    `second_moments=True`."""
+    """The second moments E[N_k N_l] of one family of each type, without a threshold.
+
+    **Arguments:**
+
+    - `program`, `parameters`: what `lower(model, second_moments=True)` returned.
+
+    **Returns:** `(types, generations, generations)` second moments.
+    """
     return _by_method(second_moments, program, parameters)
 
 
 def mixed_means(
     program: ProliferationProgram, parameters: Parameters
 ) -> Float[Array, " generations"]:
-    """E[N_k] of a family whose type is not known."""
+    """The expected numbers of cells E[N_k] of a family of unknown type.
+
+    **Arguments:**
+
+    - `program`, `parameters`: what `lower` returned.
+
+    **Returns:** `(generations,)` means over the types.
+    """
     return parameters.proportions @ family_means(program, parameters)
 
 
 def mixed_covariance(
     program: ProliferationProgram, parameters: Parameters
 ) -> Float[Array, "generations generations"]:
-    """The covariance of the N_k of a family whose type is not known."""
+    """The covariance of the numbers of cells N_k of a family of unknown type.
+
+    **Arguments:**
+
+    - `program`, `parameters`: what `lower(model, second_moments=True)` returned.
+
+    **Returns:** `(generations, generations)` covariances.
+    """
     means = mixed_means(program, parameters)
     seconds = family_second_moments(program, parameters)
     return jnp.tensordot(parameters.proportions, seconds, 1) - jnp.outer(means, means)
@@ -64,8 +91,15 @@ def mixed_covariance(
 def expected_counts(
     program: ProliferationProgram, parameters: Parameters
 ) -> Float[Array, "channels generations"]:
-    """The expected number of cells of each occupied channel and generation: the final histogram,
-    whose fluorescences are phi / 2^k."""
+    """The expected final histogram.
+
+    **Arguments:**
+
+    - `program`, `parameters`: what `lower` returned.
+
+    **Returns:** `(channels, generations)` expected cells of each occupied channel and generation;
+    their fluorescence is phi / 2^k.
+    """
     means = mixed_means(program, parameters)
     generation = jnp.arange(program.generations, dtype=jnp.int32)
     is_there = generation[None, :] <= program.last[:, None]

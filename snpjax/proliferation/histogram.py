@@ -133,7 +133,7 @@ def _problems(phi: np.ndarray, cells: np.ndarray) -> list[str]:
     tell(integral & (cells >= 2.0**53), "the count is too large (write fewer than 2^53 cells)")
     if phi.size > 1:
         step = np.diff(phi, prepend=-np.inf)
-        tell(step == 0, "this fluorescence stands twice (add the counts, and keep one row)")
+        tell(step == 0, "this fluorescence appears twice (add the counts, and keep one row)")
         tell(step < 0, "not in ascending order (sort the rows)")
     if not found and not np.any(cells > 0):
         return ["there are no cells (every count is 0)"]

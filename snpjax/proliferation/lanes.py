@@ -92,7 +92,7 @@ class Lanes(eqx.Module):
 class LaneState(eqx.Module):
     """Lanes, pool, and what was counted since the counts were last taken away.
 
-    - `begun`: families that were looked at, of all.
+    - `begun`: families that were examined, of all.
     - `counts`: cells of each entry; `draws`: timers drawn; `turns` made.
     - `is_cut`: whether a cell of the last generation that has numbers divided.
     """
@@ -236,7 +236,7 @@ def take(state: LaneState) -> LaneState:
 
 
 def divide(state: LaneState, key: UInt32[Array, "2"], timer: Timer) -> LaneState:
-    """Every lane divides its cell, and goes on with a daughter that divides, or with the youngest
+    """Every lane divides its cell, and continues with a daughter that divides, or with the youngest
     cell that waits."""
     lanes = state.lanes
     is_active = lanes.node != IDLE

@@ -40,10 +40,14 @@ def sample_lattice(
 
     **Arguments:**
 
+    - `model`: a proliferation model.
     - `key`: a typed PRNG key; it is consumed. The same key gives the same histogram.
     - `runs`: as in `simulate`.
+    - `slots`: the number of intervals of time, 8 or more.
     - `mesh`: devices, `jax.make_mesh((4,), ("paths",))`, whose processes share the runs; a single
       process has all of them.
+
+    **Returns:** a `Sample` with the histogram of each type.
 
     **Raises:** `ValueError` for fewer than 8 slots; `SampleFailed` for a cohort of 2^62 cells.
     """

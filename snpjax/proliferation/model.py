@@ -122,7 +122,15 @@ class ProliferationModel:
 def max_divisions(
     fluorescence: "np.ndarray | Sequence[float]", phi_min: float
 ) -> "Int[np.ndarray, ' channels']":
-    """The number of m >= 1 with phi / 2^m > phi_min, counted by exact halving."""
+    """How often cells can divide and leave daughters, counted by exact halving.
+
+    **Arguments:**
+
+    - `fluorescence`: `(channels,)` fluorescence, in the arbitrary units of the instrument.
+    - `phi_min`: the threshold; cells at or below it vanish.
+
+    **Returns:** `(channels,)` the number of m >= 1 with phi / 2^m > `phi_min`.
+    """
     phi = np.array(fluorescence, np.float64)
     count = np.zeros(phi.shape, np.int64)
     while True:

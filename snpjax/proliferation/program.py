@@ -83,18 +83,21 @@ def lower(
     generations: int | None = None,
     dtype: DTypeLike = np.float64,
 ) -> tuple[ProliferationProgram, Parameters]:
-    """The program and the parameters of a model.
+    """Lower a model to a program and its parameters, which JAX can compile and differentiate.
 
     **Arguments:**
 
-    - `ranges`: of each type, where its parameters are going to be other than the model's; the
-      resolution follows from them, so that no mean errs by more than 1e-5 of the largest.
-    - `second_moments`: resolve these as well, of all types or of some.
+    - `model`: a proliferation model.
+    - `ranges`: for each type the values that its parameters will take, where they differ from the
+      model's. They determine the resolution, so that no mean errs by more than 1e-5 of the largest.
+    - `second_moments`: resolve second moments as well, of all types or of some.
     - `generations`: how many to compute, so that models of different histograms share a
       compilation; by default all that can occur.
-    - `dtype`: `float64`, or `float32`, which errs by some 1e-6 of the largest mean.
+    - `dtype`: `float64`, or `float32`, which errs by about 1e-6 of the largest mean.
 
-    **Raises:** `Unresolved` where no resolution does; then the sd is to be larger, or 0.
+    **Returns:** the program, and its parameters in hours.
+
+    **Raises:** `Unresolved` where no resolution suffices; choose a larger sd, or 0.
     """
     ranges = ranges or [None] * len(model.types)
     kinds = [_method(x, r) for x, r in zip(model.types, ranges, strict=True)]

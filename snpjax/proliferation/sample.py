@@ -21,7 +21,7 @@ from ..memory import Footprint, check_fits
 from ..scale.checkpoint import Checkpoint, checkpoints_of
 from ..scale.shares import Crew, on_each, spread, summed
 from ..trajectory import nbytes_of
-from .binning import NO_BIN, BinRule, Bins, bins_of_model
+from .binning import NO_BIN, AbstractBins, BinRule, bins_of_model
 from .draws import MAX_GENERATION, OFFSET, ROOT, Timer, random_words, timer_of
 from .lanes import STEPS, InitialCells, LaneState, advance, empty, is_done
 from .law import Fixed, Normal
@@ -75,9 +75,23 @@ class Sample:
         return merged(self.fluorescence, self.counts[where], by_type)
 
     def binned(
-        self, bins: Bins, *, rule: BinRule = BinRule.CALIBRATION, phi_min: float | None = None
+        self,
+        bins: AbstractBins,
+        *,
+        rule: BinRule = BinRule.CALIBRATION,
+        phi_min: float | None = None,
     ) -> Int[np.ndarray, "*runs bins"]:
-        """Cells in bins."""
+        """The cells of each bin.
+
+        **Arguments:**
+
+        - `bins`: the bins.
+        - `rule`: what happens to values outside the bins.
+        - `phi_min`: the threshold below which `BinRule.DISPLAY` drops values; by default the
+          model's.
+
+        **Returns:** `(*runs, bins)` cells.
+        """
         index = bins_of_model(self.model, bins, rule=rule, phi_min=phi_min)
         is_in = index != NO_BIN
         lead = self.counts.shape[:-2]
@@ -121,6 +135,7 @@ def simulate(
 
     **Arguments:**
 
+    - `model`: a proliferation model.
     - `key`: a typed PRNG key; it is consumed.
     - `runs`: the number of independent runs, the first axis of the result; `None` is run 0 alone.
     - `by_type`: keep the histogram of each type.
@@ -141,7 +156,7 @@ def simulate(
     if num_runs < 1:
         raise ValueError(f"`runs` is {runs}. Give 1 or more runs, or None for a single one.")
     if not jnp.issubdtype(getattr(key, "dtype", np.float32), jax.dtypes.prng_key):
-        raise TypeError("`key` is no typed key. Give one such as jax.random.key(0).")
+        raise TypeError("`key` is not a typed key. Give one such as jax.random.key(0).")
     given = {"model": contents(model), "key": key, "runs": runs}
     with spread("simulate", mesh, **given) as crew:
         saved = checkpoints_of(checkpoint, "simulate", **given, by_type=by_type, budget=budget)

@@ -3,6 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +27,7 @@ class Uncertainty:
 
     Numbers on a bound are taken as known: their errors are 0, and those of the others too small if
     the truth lies beyond. Numbers that the data do not determine have infinite errors: the mean of
-    a type without cells, or the shares of two types that cannot be told apart. That is, their
+    a type without cells, or the shares of two types that cannot be distinguished. That is, their
     standard error would exceed the distance of their bounds.
 
     - `names`, `values`: of all numbers that were searched, and `lower` and `upper`, their bounds.
@@ -57,9 +58,18 @@ class Uncertainty:
         return self.covariance / np.outer(scale, scale)
 
     def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
-        """Confidence intervals from the normal law, by the names of numbers (`fast mean`) and, of
-        proportions, of types (`fast proportion`). They end at the bounds of the search; the
-        interval of a number that the data do not determine is all between them."""
+        """Confidence intervals from the normal approximation.
+
+        They end at the bounds of the search; the interval of a parameter that the data do not
+        determine covers all values between them.
+
+        **Arguments:**
+
+        - `level`: the confidence, between 0 and 1.
+
+        **Returns:** the lower and the upper end by the name of the parameter (`fast mean`, in
+        hours) or of the proportion (`fast proportion`).
+        """
         factor = float(ndtri((1 + level) / 2))
         low = np.maximum(self.values - factor * self.standard_errors, self.lower)
         high = np.minimum(self.values + factor * self.standard_errors, self.upper)
@@ -103,8 +113,17 @@ class Profile:
     points: Float[np.ndarray, "values numbers"]
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Where the loss is below the quantile of its asymptotic law, chi-square with one degree of
-        freedom; an end is that of the profile where the loss stays below it."""
+        """The confidence interval in which the loss stays below its limit.
+
+        The limit is the quantile of the asymptotic law, chi-square with one degree of freedom.
+        Where the loss stays below it, the interval ends with the profile.
+
+        **Arguments:**
+
+        - `level`: the confidence, between 0 and 1.
+
+        **Returns:** the lower and the upper end, in the unit of the parameter.
+        """
         limit = float(chdtri(1, 1 - level))
         best = int(np.argmin(self.loss))
 
@@ -123,11 +142,19 @@ class Profile:
 
 
 def uncertainty(calibration: Calibration) -> Uncertainty:
-    """The standard errors of a calibration, at its best point.
+    """Compute the standard errors of a calibration at its optimum.
 
-    For a likelihood or a Hellinger distance, whose minima have the same errors for many cells.
+    They hold for a likelihood and for a Hellinger distance, whose minima have the same errors for
+    many cells.
+
+    **Arguments:**
+
+    - `calibration`: the result of `calibrate`.
+
+    **Returns:** an `Uncertainty`: standard errors, covariance and confidence intervals. Types that
+    the data do not determine are listed, with infinite errors.
     """
-    search, found = calibration.search, _Information.of(calibration)
+    search, found = calibration.search, _information(calibration)
     total, free, p, slopes = calibration.observed.sum(), found.free, found.p, found.slopes
     mean, covariance = expected(calibration.model).binned(
         calibration.bins, rule=BinRule.CALIBRATION
@@ -189,19 +216,31 @@ class _Information(NamedTuple):
     proportions: Float[np.ndarray, " types"]
     proportion_slopes: Float[np.ndarray, "types free"]
 
-    @classmethod
-    def of(cls, calibration: Calibration) -> "_Information":
-        fit, search = _multinomial(calibration.fit), calibration.search
-        free = np.array([name not in calibration.active for name in search.names])
-        with jax.enable_x64(True):
-            found = jax.tree.map(np.asarray, _with_slopes(fit, jnp.asarray(calibration.point)))
-        (p, proportions), (slopes, proportion_slopes) = found
-        seen = p > 1e-12
-        p, slopes = p[seen], slopes[seen]
-        everything = calibration.observed.sum() * (slopes.T / p) @ slopes
-        weights, vectors = np.linalg.eigh(everything[np.ix_(free, free)])
-        shares = proportions, proportion_slopes[:, free]
-        return cls(free, weights, vectors, everything, seen, p, slopes[:, free], *shares)
+
+#: What was computed of calibrations that are still there: `uncertainty` and `goodness_of_fit` need
+#: the same.
+_kept: WeakKeyDictionary[Calibration, _Information] = WeakKeyDictionary()
+
+
+def _information(calibration: Calibration) -> _Information:
+    """The information of a calibration, computed once."""
+    if calibration not in _kept:
+        _kept[calibration] = _computed(calibration)
+    return _kept[calibration]
+
+
+def _computed(calibration: Calibration) -> _Information:
+    fit, search = _multinomial(calibration.fit), calibration.search
+    free = np.array([name not in calibration.active for name in search.names])
+    with jax.enable_x64(True):
+        found = jax.tree.map(np.asarray, _with_slopes(fit, jnp.asarray(calibration.point)))
+    (p, proportions), (slopes, proportion_slopes) = found
+    seen = p > 1e-12
+    p, slopes = p[seen], slopes[seen]
+    everything = calibration.observed.sum() * (slopes.T / p) @ slopes
+    weights, vectors = np.linalg.eigh(everything[np.ix_(free, free)])
+    shares = proportions, proportion_slopes[:, free]
+    return _Information(free, weights, vectors, everything, seen, p, slopes[:, free], *shares)
 
 
 def goodness_of_fit(calibration: Calibration) -> Goodness:
@@ -223,7 +262,7 @@ def goodness_of_fit(calibration: Calibration) -> Goodness:
     drawn = drawn_on_host(sums @ mean, sums @ covariance @ sums.T, total)
     residual = (sums @ observed - total * (sums @ mean) / mean.sum())[:-1]
     statistic = float(residual @ np.linalg.solve(drawn[:-1, :-1], residual))
-    fitted = int(np.sum(_Information.of(calibration).weights >= 1))  # the others are not determined
+    fitted = int(np.sum(_information(calibration).weights >= 1))  # the others are not determined
     degrees = max(residual.size - fitted, 1)
     fit = _multinomial(calibration.fit)
     with jax.enable_x64(True):

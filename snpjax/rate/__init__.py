@@ -1,5 +1,7 @@
 """Rate-coded networks: neurons that send numbers, on the same layouts."""
 
+from snpjax_formats.keywords import suggest_keywords
+
 from .equation import (
     Derivative as Derivative,
     Update as Update,
@@ -22,3 +24,6 @@ from .network import InvalidNetwork as InvalidNetwork, RateNetwork as RateNetwor
 from .plasticity import Plasticity as Plasticity, hebb as hebb, oja as oja
 from .simulate import simulate as simulate
 from .solution import RateSolution as RateSolution
+
+
+suggest_keywords(__name__)

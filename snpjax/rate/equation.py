@@ -40,13 +40,27 @@ class Update:
 
 
 def identity(x: Array) -> Array:
-    """The gain of a linear neuron."""
+    """The gain of a linear neuron: `gain(x) = x`.
+
+    **Arguments:**
+
+    - `x`: the sum of all inputs and the baseline.
+
+    **Returns:** `x`.
+    """
     return x
 
 
 @cache  # the same gain is the same equation, so that programs are shared
 def leaky(gain: Callable[[Array], Array] = jax.nn.relu) -> Derivative:
-    """`tau dr/dt = -r + gain(sum of all inputs + b)`, with parameters `tau` (ms) and `b`.
+    """The equation `tau dr/dt = -r + gain(sum of all inputs + b)`.
+
+    **Arguments:**
+
+    - `gain`: an elementwise function, by default the positive part.
+
+    **Returns:** a `Derivative` of the variable `r` with the parameters `tau` (ms) and `b`, in the
+    unit of the inputs.
 
     ??? cite "Source"
         Dinkelbach et al. 2022, the rate-coded neuron. Differs from it in: 1. the baseline is inside

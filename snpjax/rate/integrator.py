@@ -25,10 +25,16 @@ class AbstractIntegrator(abc.ABC):
     def advance(
         self, arriving: Arriving, local: Local, state: PopulationVariables, dt: float
     ) -> PopulationVariables:
-        """The variables `dt` milliseconds later.
+        """Integrate one step.
 
-        `arriving` are the inputs of all populations where their variables are so; `local` the
-        derivatives in one population, of its variables and inputs.
+        **Arguments:**
+
+        - `arriving`: maps the variables of all populations to their inputs.
+        - `local`: maps the name, the variables and the inputs of one population to its derivatives.
+        - `state`: the variables of all populations.
+        - `dt`: the length of the step in milliseconds.
+
+        **Returns:** the variables after the step.
         """
 
 

@@ -98,15 +98,23 @@ class RateMachine(AbstractMachine):
     def derivative(
         self, state: PopulationVariables, step: Int[Array, ""] | None = None
     ) -> PopulationVariables:
-        """The derivatives of all populations: the right-hand side that any solver of differential
-        equations takes, `diffrax.ODETerm(lambda t, y, args: machine.derivative(y))` for one.
+        """The derivatives of all populations: the right-hand side for a solver of differential
+        equations, such as `diffrax.ODETerm(lambda t, y, args: machine.derivative(y))`.
 
-        **Raises:** `ValueError` for a network with updates or delays, which is none.
+        **Arguments:**
+
+        - `state`: the variables of all populations, by name.
+        - `step`: the step whose `drive` arrives; by default the first.
+
+        **Returns:** the derivatives in the shape of `state`, for one millisecond.
+
+        **Raises:** `ValueError` for a network with updates or delays, which is not a differential
+        equation.
         """
         if any(isinstance(p.equation, Update) for p in self.populations.values()) or self.rows:
             raise ValueError(
-                "A network with an `Update` or with delays is no differential equation. Run it by "
-                "steps, with `snpjax.run` or `snpjax.rate.simulate`."
+                "A network with an `Update` or with delays is not a differential equation. Run it "
+                "with `snpjax.run` or `snpjax.rate.simulate`."
             )
         start = self.init()
         step = start.step if step is None else step
@@ -114,8 +122,15 @@ class RateMachine(AbstractMachine):
         return {name: dict(self._local(name, y, inputs[name])) for name, y in state.items()}
 
     def edges(self, delivery: int, state: RateState | None = None) -> Edges:
-        """The edges of a delivery on the host, with the weights that they have in a state, which is
-        that of one path; projections have a delivery for each of their delays, in their order."""
+        """The edges of a delivery on the host.
+
+        **Arguments:**
+
+        - `delivery`: its number; projections have a delivery for each of their delays, in their
+          order.
+        - `state`: the state of one path, whose weights the edges have; by default the initial
+          weights.
+        """
         layout = self.deliveries[delivery].layout
         weights = None if state is None else state.weights.get(str(delivery))
         return _with_weights(layout, weights).edges()

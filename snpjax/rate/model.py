@@ -84,9 +84,13 @@ class RateProjection:
     layout: LayoutLike = "auto"
 
     def edges(self, num_sources: int, num_targets: int) -> Edges:
-        """The list of all edges, canonical, its weights in float64.
+        """The canonical list of all edges, with weights in float64.
 
-        **Raises:** `ValueError` if graph or weights do not fit.
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the sizes of the two populations.
+
+        **Raises:** `ValueError` if the graph or the weights do not fit.
         """
         edges = _edges_of(self.graph, num_sources, num_targets)
         if isinstance(self.weights, Uniform):
@@ -100,7 +104,14 @@ class RateProjection:
         return Edges(edges.source, edges.target, value, edges.num_sources, edges.num_targets)
 
     def problems(self, num_sources: int, num_targets: int) -> list[str]:
-        """What does not fit together; a graph that is described is not listed for it."""
+        """Check that graph, weights and delays fit, without listing the edges of a described graph.
+
+        **Arguments:**
+
+        - `num_sources`, `num_targets`: the sizes of the two populations.
+
+        **Returns:** the problems, each a sentence.
+        """
         try:
             if isinstance(self.graph, graphs.AbstractGraph):
                 self.graph.check(num_sources, num_targets)
@@ -130,7 +141,7 @@ class RateProjection:
 
 
 def _edges_of(graph: RateGraph, num_sources: int, num_targets: int) -> Edges:
-    """**Raises:** `ValueError` where sizes differ; `TypeError` for what is no graph."""
+    """**Raises:** `ValueError` where sizes differ; `TypeError` for what is not a graph."""
     if isinstance(graph, graphs.AbstractGraph):
         graph.check(num_sources, num_targets)
         fix = "Use fewer neurons, or connect all to all with one weight."
@@ -207,7 +218,7 @@ def _of_projection(p: RateProjection, sizes: Mapping[str, int], dt: float) -> li
     if not np.all(np.isfinite(delay) & (delay >= 0)):
         problems.append("`delay` is negative or not finite. Give milliseconds from 0 on.")
     elif dt > 0 and np.any(np.abs(delay / dt - np.rint(delay / dt)) > 1e-6):
-        problems.append(f"`delay` is no multiple of dt = {dt}. Round it.")
+        problems.append(f"`delay` is not a multiple of dt = {dt}. Round it.")
     is_open = p.layout == "auto" or isinstance(p.layout, AbstractChooser)
     if not is_open and not (isinstance(p.layout, type) and issubclass(p.layout, AbstractLayout)):
         problems.append(f'`layout` is {p.layout!r}. Give a class of snpjax_formats, or "auto".')

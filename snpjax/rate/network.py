@@ -88,10 +88,15 @@ class RateNetwork:
         numbered: bool = False,
         paths: int = 1,
     ) -> Lowered[RateSolution, RateSolution]:
-        """The network as arrays; `layout` is for the projections that leave theirs open.
+        """Lower the network to arrays, see `snpjax.lower`.
+
+        **Arguments:**
+
+        - `layout`: how the edges of projections with `layout="auto"` are stored.
+        - `numbered`, `paths`: see `snpjax.machine.Model`; nothing is chosen here.
 
         **Raises:** `NotEnoughMemory` for what does not fit; `ValueError` for a layout that cannot
-        store such a projection.
+        store such a projection, or a `choice`.
         """
         del paths
         if numbered:
@@ -123,11 +128,20 @@ class RateNetwork:
         return Lowered(self, machine)
 
     def start(self, machine: AnyMachine, initial: Any, inputs: Any) -> tuple[AnyMachine, RateState]:
-        """Where a run begins: the `state` of an earlier solution."""
+        """The initial state of a run that continues another one.
+
+        **Arguments:**
+
+        - `machine`: the lowered network.
+        - `initial`: the `state` of an earlier solution.
+        - `inputs`: must be `None`.
+
+        **Raises:** `ValueError` for anything else.
+        """
         if inputs is not None:
             raise ValueError("A rate network has no `inputs`. Build populations with `drive=`.")
         if not isinstance(initial, RateState):
-            raise ValueError("`initial` is no state of the network. Give `solution.state`.")
+            raise ValueError("`initial` is not a state of the network. Give `solution.state`.")
         return machine, initial
 
     def solution(self, trajectory: Trajectory) -> RateSolution:

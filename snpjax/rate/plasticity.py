@@ -30,7 +30,18 @@ class Plasticity:
 
 @cache  # the same rule is the same object, so that programs are shared
 def hebb(rate: float, *, low: float | None = None, high: float | None = None) -> Plasticity:
-    """`w + rate * pre * post`, cut to [low, high] (Hebb 1949)."""
+    """The Hebbian learning rule `w + rate * pre * post`.
+
+    **Arguments:**
+
+    - `rate`: the learning rate of one step.
+    - `low`, `high`: the bounds to which weights are clipped; `None` for none.
+
+    **Returns:** a `Plasticity` for a projection.
+
+    ??? cite "Source"
+        Hebb 1949.
+    """
 
     def change(weights: Array, products: Products, pre: Array, post: Array) -> Array:
         return _cut(weights + rate * products(pre, post), low, high)
@@ -42,8 +53,20 @@ def hebb(rate: float, *, low: float | None = None, high: float | None = None) ->
 def oja(
     rate: float, alpha: float = 1.0, *, low: float | None = None, high: float | None = None
 ) -> Plasticity:
-    """`w + rate * (pre * post - alpha * post^2 * w)`, cut to [low, high] (Oja 1982): weights of a
-    neuron stay bounded."""
+    """Oja's learning rule `w + rate * (pre * post - alpha * post^2 * w)`, which keeps weights
+    bounded.
+
+    **Arguments:**
+
+    - `rate`: the learning rate of one step.
+    - `alpha`: the strength of the decay; larger values give smaller weights.
+    - `low`, `high`: the bounds to which weights are clipped; `None` for none.
+
+    **Returns:** a `Plasticity` for a projection.
+
+    ??? cite "Source"
+        Oja 1982.
+    """
 
     def change(weights: Array, products: Products, pre: Array, post: Array) -> Array:
         forgotten = products(jnp.ones_like(pre), post * post) * weights

@@ -44,7 +44,7 @@ class RateSolution(AbstractSavedRun):
     @property
     def state(self) -> RateState:
         """The state after the last step: what `RateMachine.edges` reads learned weights from, and
-        what `run(network, initial=state)` goes on from."""
+        what `run(network, initial=state)` continues from."""
         return self.trajectory.final
 
     @property

@@ -1,4 +1,4 @@
-"""Checkpoints: what a long call saves now and then, so that the same call goes on from there."""
+"""Checkpoints: what a long call saves now and then, so that the same call continues from there."""
 
 import contextlib
 import os
@@ -35,13 +35,13 @@ _now = time.monotonic
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written, or was damaged. The call goes on."""
+    """A checkpoint could not be written, or was damaged. The call continues."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """Where a long call saves how far it is, as `checkpoint=`. Killed at any moment, the same call
-    goes on from the last checkpoint and ends with the same bits. When it has ended, the same call
+    continues from the last checkpoint and ends with the same bits. When it has ended, the same call
     returns its result again.
 
     **Arguments:**
@@ -50,7 +50,7 @@ class Checkpoint:
       option is refused.
     - `every_seconds`: from one checkpoint to the next, at least; they are also as far apart as the
       calls to the device.
-    - `keep`: how many are kept. If the newest is damaged, the call goes on from the one before.
+    - `keep`: how many are kept. If the newest is damaged, the call continues from the one before.
 
     It needs `orbax-checkpoint`. See the page "Long runs and large memory".
     """
@@ -129,7 +129,7 @@ class Checkpoints:
     """What a call restores when it begins, and saves while it works.
 
     At the ends of its chunks of work the call says `append` for what is done with and, if
-    `is_due()`, `save` for the state to go on from; in the end `finish`. Without a store, all of
+    `is_due()`, `save` for the state to continue from; in the end `finish`. Without a store, all of
     these do nothing. Of several processes, all say the same at the same time; each appends what it
     has itself.
 
@@ -220,7 +220,7 @@ class Checkpoints:
         if jax.process_index() == 0:
             reason = "another process could not write its part" if error is None else f"{error}"
             _warn(
-                f"A checkpoint could not be written: {reason}. The call goes on, and tries again."
+                f"A checkpoint could not be written: {reason}. The call continues, and tries again."
             )
 
 

@@ -49,7 +49,8 @@ def initialize(
     - `coordinator`: the address of process 0, with a port, as all processes reach it. It may be
       left out, with the others, where JAX finds them out (Slurm, Open MPI, Kubernetes), or in
       `JAX_COORDINATOR_ADDRESS`, `JAX_NUM_PROCESSES` and `JAX_PROCESS_ID`.
-    - `processes`: how many there are; `process`: the number of this one, from 0.
+    - `processes`: how many there are.
+    - `process`: the number of this one, from 0.
     - `timeout`: seconds until all must have joined.
 
     A process that is lost ends the others, with one sentence, after half a minute.

@@ -23,7 +23,8 @@ T = TypeVar("T", bound=PyTree)
 def checked_mesh(call: str, mesh: object, takes: Sequence[str]) -> Mesh:
     """The mesh, with axes that are not part of the types of arrays.
 
-    **Raises:** `TypeError` for what is no mesh; `ValueError` for an axis that `call` does not take.
+    **Raises:** `TypeError` for what is not a mesh; `ValueError` for an axis that `call` does not
+    take.
     """
     example = f'`jax.make_mesh(({jax.device_count()},), ("{takes[0]}",))`'
     if not isinstance(mesh, Mesh):

@@ -84,18 +84,22 @@ def plan(
     bandwidths: Bandwidths | None = None,
     **options: Any,
 ) -> Plan:
-    """What `snpjax.run(model, mesh=mesh, paths=paths)` takes.
+    """Estimate what `snpjax.run(model, mesh=mesh, paths=paths)` needs on each device.
 
-    Nothing is put on a device, and of a system whose neurons are split no graph is drawn and no
-    synapse listed.
+    Nothing is put on a device. If neurons are split, no random graph is drawn and no synapse
+    listed.
 
     **Arguments:**
 
+    - `model`: a model, not lowered.
+    - `mesh`: a mesh of devices with the axis `paths`, `neurons` or both.
+    - `paths`: the number of paths; `None` for a single run.
     - `bandwidths`: those of the mesh; by default they are measured, once for each mesh.
-    - `options`: those of `snpjax.lower`, but for a system whose neurons are split no `layout`: it
-      is taken to be `ELL`.
+    - `options`: those of `snpjax.lower`, but no `layout` if neurons are split: it is `ELL` then.
 
-    **Raises:** as `snpjax.run`.
+    **Returns:** a `Plan` with bytes and seconds.
+
+    **Raises:** the errors of `snpjax.run`.
     """
     check_model(model)
     mesh = checked_mesh("plan", mesh, (PATHS, NEURONS))

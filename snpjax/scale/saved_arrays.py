@@ -14,6 +14,7 @@ import jax.tree_util as jtu
 import numpy as np
 from jaxtyping import PyTree, Shaped
 
+from .._text.optional import installing
 from .digest import is_key
 
 
@@ -27,7 +28,7 @@ def check_installed() -> None:
     """**Raises:** `ImportError` with how to install orbax."""
     if importlib.util.find_spec("orbax") is None:
         raise ImportError(
-            "Checkpoints need orbax-checkpoint, which is not installed (pip install '.[scale]')"
+            f"Checkpoints need orbax-checkpoint, which is not installed ({installing('scale')})"
         )
 
 

@@ -28,7 +28,7 @@ class RunSaver:
             self.save(ended, tile)
 
     def save(self, ended: Sequence[Shard], tile: Tile | None = None, *, is_last: bool = False):
-        """Save shards that have ended, and a tile that goes on."""
+        """Save shards that have ended, and a tile that continues."""
         for shard in ended[self._num_ended :] if self._appends else ():
             self._append_rows(shard)
             found = {"end": shard.ended, "after": shard.history.after}
@@ -114,7 +114,8 @@ class RestoredRun:
         return Shard.restored(history, paths, first, tile, found["end"])
 
     def standing(self, like: PyTree) -> Standing | None:
-        """Where paths are that go on, if there are any. `like`: the structure of `Tile.saved`."""
+        """Where paths are that continue, if there are any. `like`: the structure of
+        `Tile.saved`."""
         note = self._restored.note["tile"]
         if not note:
             return None

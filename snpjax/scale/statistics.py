@@ -67,8 +67,17 @@ class AbstractStatistic(eqx.Module, Generic[V]):
         return None
 
     def update(self, carry: PyTree, state: PyTree, record: Record) -> PyTree:
-        """What is carried after a step, from its `Record` and the new state. Where `record.made` is
-        false the path made no step, and what it carries stays as it is."""
+        """Update what is carried from step to step.
+
+        **Arguments:**
+
+        - `carry`: what was carried before the step.
+        - `state`: the new state.
+        - `record`: the `Record` of the step. Where `record.made` is false the path made no step,
+          and its `carry` must not change.
+
+        **Returns:** what is carried after the step; by default `carry`.
+        """
         del state, record
         return carry
 
@@ -88,7 +97,7 @@ class ComputedNumbers(AbstractStatistic[np.ndarray]):
 
     **Arguments:**
 
-    - `most`: numbers up to it are told apart.
+    - `most`: numbers up to it are distinguished.
     - `output`: the place of the neuron among the outputs of the system.
 
     **Returns:** `(most + 2,)` paths: entry n has those of number n, the last entry those of larger
@@ -123,7 +132,7 @@ class Distribution(AbstractStatistic[np.ndarray]):
     **Arguments:**
 
     - `of`: the number, 0 or more, of an `PathEnd`.
-    - `most`: numbers up to it are told apart.
+    - `most`: numbers up to it are distinguished.
 
     **Returns:** `(most + 2,)` paths: entry n has those of number n, the last entry those of larger
     ones.

@@ -175,7 +175,7 @@ def observe(
             first_failure = path, int(codes[shard])
         first += num
         at_boundary()
-    if not is_short:  # else the last checkpoint is where the same call may go on
+    if not is_short:  # else the last checkpoint is where the same call may continue
         save(is_last=True)
     total, steps, ends = sums.total()
     failure, result = None, RESULTS.halted if ends[HALTED] == first else RESULTS.max_steps_reached
@@ -205,7 +205,7 @@ _NOTED = ("first", "failure", "block")
 def _restored(
     restored: Restored, machine: ObservedMachine, start: ObservedState
 ) -> tuple[Standing | None, Sums]:
-    """Where paths are that go on, and the sums over those before."""
+    """Where paths are that continue, and the sums over those before."""
     note, at = restored.note, restored.note["tile"]
     tile = {} if at is None else {"state": kept(machine, start), "steps": 0}
     like = _sums_like(machine, start) if note["has_sums"] else None

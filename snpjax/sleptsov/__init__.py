@@ -1,5 +1,7 @@
 """Sleptsov nets: places and transitions as a concurrent program."""
 
+from snpjax_formats.keywords import suggest_keywords
+
 from ..machine import AbstractEngine as AbstractEngine
 from . import programs as programs, subnets as subnets
 from .composing import Composition as Composition
@@ -30,3 +32,6 @@ from .view.solution import (
     NetSolution as NetSolution,
     NetSolutionBatch as NetSolutionBatch,
 )
+
+
+suggest_keywords(__name__)

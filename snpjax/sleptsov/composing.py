@@ -46,15 +46,30 @@ class Composition:
         self._is_named = False
 
     def data(self, tokens: int = 0, *, name: str | None = None) -> int:
-        """A place for a number; by default it has no value yet, and is named p and its number."""
+        """Add a place for a number.
+
+        **Arguments:**
+
+        - `tokens`: its initial value.
+        - `name`: its name; by default `p` and its number.
+
+        **Returns:** the place.
+        """
         self._is_named |= name is not None
         self._marking.append(tokens)
         self._place_names.append(name or f"p{len(self._marking)}")
         return len(self._marking) - 1
 
     def control(self, *, running: bool = False, name: str | None = None) -> int:
-        """A control place. It holds a token at rest; that from which the program starts does
-        not."""
+        """Add a control place, which holds a token at rest.
+
+        **Arguments:**
+
+        - `running`: whether the program starts from this place, which is empty then.
+        - `name`: its name; by default `p` and its number.
+
+        **Returns:** the place.
+        """
         return self.data(0 if running else 1, name=name)
 
     def transition(
@@ -65,8 +80,17 @@ class Composition:
         *,
         name: str | None = None,
     ) -> int:
-        """A plain transition, with arcs of multiplicity 1; a place that is there k times has an
-        arc of multiplicity k."""
+        """Add a plain transition.
+
+        **Arguments:**
+
+        - `inputs`, `outputs`: places; the multiplicity of an arc is the number of times that its
+          place is listed.
+        - `inhibitors`: places that must be empty.
+        - `name`: its name; by default `t` and its number.
+
+        **Returns:** the transition.
+        """
         self._is_named |= name is not None
         self._transition_names.append(name or f"t{len(self._transition_names) + 1}")
         transition = len(self._transition_names) - 1
@@ -80,7 +104,15 @@ class Composition:
         self._priorities += zip(transitions, transitions[1:], strict=False)
 
     def step(self, start: int, finish: int, *, name: str | None = None) -> int:
-        """A transition that does nothing between two control places."""
+        """Add a transition that only passes control on.
+
+        **Arguments:**
+
+        - `start`, `finish`: control places.
+        - `name`: its name; by default `t` and its number.
+
+        **Returns:** the transition.
+        """
         return self.transition([finish], [start], [start], name=name)
 
     def call(
@@ -97,14 +129,16 @@ class Composition:
 
         **Arguments:**
 
-        - `inputs`: the places whose values are copied in; each keeps its own.
+        - `subnet`: the sub-net.
+        - `inputs`: the places whose values are copied to its inputs; each keeps its own.
         - `output`: the place that is cleared and takes the result. It may be one of the inputs.
-        - `name`: the file that an HSN file names for it.
+        - `start`, `finish`: control places.
+        - `name`: the name of its file in an HSN file.
 
         **Returns:** the transition that stands for the sub-net.
 
-        **Raises:** `ValueError` when the inputs are not as many places, all different: copies of
-        one place that run at once take tokens from each other.
+        **Raises:** `ValueError` unless there is a different place for each input: concurrent copies
+        of one place would take tokens from each other.
         """
         if len(inputs) != len(subnet.inputs):
             raise ValueError(
@@ -131,26 +165,64 @@ class Composition:
         return transition
 
     def add(self, a: int, b: int, output: int, start: int, finish: int) -> int:
-        """`output` := a + b."""
+        """Add two numbers: `output` := `a` + `b`.
+
+        **Arguments:**
+
+        - `a`, `b`: places of the numbers, which they keep.
+        - `output`: the place that takes the sum.
+        - `start`, `finish`: control places.
+
+        **Returns:** the transition that stands for the sub-net.
+        """
         return self.call(add(), (a, b), output, start, finish, name="add.lsn")
 
     def mul(self, a: int, b: int, output: int, start: int, finish: int) -> int:
-        """`output` := a * b."""
+        """Multiply two numbers: `output` := `a` * `b`.
+
+        **Arguments:**
+
+        - `a`, `b`: places of the numbers, which they keep.
+        - `output`: the place that takes the product.
+        - `start`, `finish`: control places.
+
+        **Returns:** the transition that stands for the sub-net.
+        """
         return self.call(mul(), (a, b), output, start, finish, name="mul.lsn")
 
     def fork(self, start: int, starts: Sequence[int], *, name: str | None = None) -> int:
-        """Start several parts at once. They must not use data of each other: even a value that two
-        parts only read is taken away while it is copied."""
+        """Start several parts of the program at once.
+
+        They must not share data: even a value that two parts only read disappears while one of them
+        copies it.
+
+        **Arguments:**
+
+        - `start`: the control place before the fork.
+        - `starts`: the control places from which the parts start.
+        - `name`: the name of the transition; by default `t` and its number.
+
+        **Returns:** the transition.
+        """
         return self.transition(starts, [start], [start], name=name)
 
     def join(self, finishes: Sequence[int], finish: int, *, name: str | None = None) -> int:
-        """Go on when several parts are done."""
+        """Continue when several parts of the program are done.
+
+        **Arguments:**
+
+        - `finishes`: the control places at which the parts end.
+        - `finish`: the control place after the join.
+        - `name`: the name of the transition; by default `t` and its number.
+
+        **Returns:** the transition.
+        """
         return self.transition([finish], finishes, finishes, name=name)
 
     def high_net(self) -> HighNet:
         """The program with its sub-nets as transitions."""
         with warnings.catch_warnings():
-            # A start that nothing empties is no mistake: the user may do it.
+            # A start that nothing empties is not a mistake: the user may do it.
             warnings.simplefilter("ignore", ModelWarning)
             net = SleptsovNet(
                 self._marking,

@@ -154,17 +154,21 @@ def pair_problems(
 
 
 def link(high: HighNet, *, max_flat_size: int = MAX_FLAT_SIZE) -> SleptsovNet:
-    """The flat net of a high-level one, with the numbering of the published linker.
+    """Flatten a high-level net, with the numbering of the published linker.
 
-    Places and transitions of the net keep their numbers. For each substitution in order there
-    follow the sub-net, whose first transition takes the number of the substituted one, a copy of
+    Places and transitions of the net keep their numbers. For each substitution, in order, the
+    sub-net follows, whose first transition takes the number of the substituted one; then a copy of
     each input, two transitions that split and join them, and a clean-and-move of the output.
 
     **Arguments:**
 
-    - `max_flat_size`: the most places, transitions, arcs and priorities, together, of the flat net.
+    - `high`: a net with substitutions.
+    - `max_flat_size`: the largest total number of places, transitions, arcs and priorities of the
+      flat net.
 
-    **Raises:** `ValueError` with its size if it is larger; nothing is linked then.
+    **Returns:** the flat net.
+
+    **Raises:** `ValueError` with the size of a net that is larger, before anything is linked.
 
     ??? cite "Source"
         The linker of Zhao, Liu, Hou 2022, "Compiler and linker of Sleptsov net program".

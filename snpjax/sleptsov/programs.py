@@ -88,7 +88,18 @@ class Program:
 
 
 def started(subnet: SubNet, *inputs: int) -> Program:
-    """A sub-net alone, with its inputs in place and started."""
+    """A sub-net alone, with its inputs in place and started.
+
+    **Arguments:**
+
+    - `subnet`: the sub-net.
+    - `inputs`: the tokens of its input places, in order; integers of 0 or more.
+
+    **Returns:** the program, whose answer is the output of the sub-net.
+
+    **Raises:** `ValueError` for another number of inputs, or one that is negative or exceeds 64
+    bits.
+    """
     if len(inputs) != len(subnet.inputs):
         wanted = plural(len(subnet.inputs), "input")
         raise ValueError(f"The sub-net takes {wanted}, not {len(inputs)}.")
@@ -100,12 +111,30 @@ def started(subnet: SubNet, *inputs: int) -> Program:
 
 
 def addition_chain(terms: Sequence[int]) -> Program:
-    """The sum of at least two numbers, each added to the sum of those before it."""
+    """Add at least two numbers one after the other.
+
+    **Arguments:**
+
+    - `terms`: integers of 0 or more.
+
+    **Returns:** the program, whose answer is their sum.
+
+    **Raises:** `ValueError` for fewer than two numbers, or a negative one.
+    """
     return _chain(terms, Composition.add)
 
 
 def product_chain(factors: Sequence[int]) -> Program:
-    """The product of at least two numbers, each multiplied with the product of those before it."""
+    """Multiply at least two numbers one after the other.
+
+    **Arguments:**
+
+    - `factors`: integers of 0 or more.
+
+    **Returns:** the program, whose answer is their product.
+
+    **Raises:** `ValueError` for fewer than two numbers, or a negative one.
+    """
     return _chain(factors, Composition.mul)
 
 
@@ -124,9 +153,18 @@ def _chain(numbers: Sequence[int], operation: Any) -> Program:
 
 
 def polynomial(coefficients: Sequence[int], x: int) -> Program:
-    """The value of a polynomial of degree 1 or more; `coefficients[i]` is that of x^i.
+    """Evaluate a polynomial of degree 1 or more.
 
-    Every power is recomputed, by multiplications of the coefficient with x.
+    Every power is computed from the beginning, by multiplying the coefficient by `x` repeatedly.
+
+    **Arguments:**
+
+    - `coefficients`: integers of 0 or more; `coefficients[i]` is that of x^i.
+    - `x`: an integer of 0 or more.
+
+    **Returns:** the program, whose answer is the value.
+
+    **Raises:** `ValueError` for fewer than two coefficients, or a negative number.
     """
     numbers = _numbers("coefficients", coefficients).tolist()
     (point,) = _numbers("x", [x]).tolist()
@@ -157,11 +195,15 @@ def polynomial(coefficients: Sequence[int], x: int) -> Program:
 
 
 def matrix_product(a: Any, b: Any) -> Program:
-    """The product of two square matrices of size 2 or more; every entry is computed at once.
+    """Multiply two square matrices of size 2 or more; all entries are computed in parallel.
 
     **Arguments:**
 
     - `a`, `b`: `(size, size)` integers, 0 or more.
+
+    **Returns:** the program, whose answer is the `(size, size)` product.
+
+    **Raises:** `ValueError` for other shapes, or negative entries.
     """
     left, right = (as_int64(name, np.asarray(m)) for name, m in (("a", a), ("b", b)))
     size = len(left)
@@ -244,10 +286,19 @@ _PRIORITIES = ((8, 5), (11, 5), (9, 6), (10, 6))
 
 
 def double_exponent(levels: int) -> Program:
-    """A net that counts to 2^(2^levels), to answer with it three times.
+    """A net that counts to 2^(2^levels), and answers with this number three times.
 
     Level i counts to N_i * N_i by two nested loops, and then resets their counters with a zero test
-    that borrows the level below to count. Never can two transitions fire, nor one of them twice.
+    that borrows the level below to count. At any time at most one transition can fire, and only
+    once.
+
+    **Arguments:**
+
+    - `levels`: the number of levels, 1 or more.
+
+    **Returns:** the program.
+
+    **Raises:** `ValueError` for fewer than one level.
     """
     levels = index(levels)
     if levels < 1:

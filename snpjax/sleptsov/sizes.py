@@ -47,7 +47,14 @@ class FlatSize(NamedTuple):
 
 
 def flat_size(high: "HighNet | SleptsovNet") -> FlatSize:
-    """The size of the flat net, without linking it."""
+    """The size of the flat net, without linking it.
+
+    **Arguments:**
+
+    - `high`: a net with substitutions, or a flat one.
+
+    **Returns:** the numbers of its places, transitions, arcs and priorities.
+    """
     return _size(high, {})
 
 

@@ -37,7 +37,10 @@ class SubNet:
 
 @cache
 def copy() -> SubNet:
-    """Adds place p1 to p2, and keeps it."""
+    """Copy: add the tokens of place p1 to p2, and keep them in p1.
+
+    **Returns:** the sub-net; every call returns the same object.
+    """
     net = _net(
         """
         t1: p1 !p4 -> p2 p3
@@ -53,7 +56,10 @@ def copy() -> SubNet:
 
 @cache
 def clean_move() -> SubNet:
-    """Clears place p2, then moves p1 to it."""
+    """Clean and move: clear place p2, then move the tokens of p1 to it.
+
+    **Returns:** the sub-net; every call returns the same object.
+    """
     net = _net(
         """
         t1: p1 !p4 -> p2
@@ -69,7 +75,10 @@ def clean_move() -> SubNet:
 
 @cache
 def add() -> SubNet:
-    """p3 := p1 + p2; both are consumed."""
+    """Addition: p3 := p1 + p2, which consumes both.
+
+    **Returns:** the sub-net; every call returns the same object.
+    """
     net = _net(
         """
         t1: p1 !p4 -> p3
@@ -84,9 +93,12 @@ def add() -> SubNet:
 
 @cache
 def mul() -> SubNet:
-    """p4 := p1 * p2; both are consumed. Shift and add: a round for every bit of p2.
+    """Multiplication: p4 := p1 * p2, which consumes both, by shifting and adding: one round for
+    each bit of p2.
 
-    A place needs room for p1 times the next power of two above p2, not for the product only.
+    A place must hold p1 times the next power of two above p2, not only the product.
+
+    **Returns:** the sub-net; every call returns the same object.
     """
     net = _net(
         """

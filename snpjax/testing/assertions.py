@@ -31,8 +31,8 @@ def assert_equivalent(
 
     **Arguments:**
 
-    - `first`, `second`, `by`, and others: see `snpjax.check.equivalence.equivalent`.
-    - `bounded`: systems that are equal as far as they were explored are good enough.
+    - `first`, `second`, `by`, `arguments`: as for `snpjax.equivalent`.
+    - `bounded`: accept systems that are equal as far as they were explored.
 
     **Raises:** `AssertionError` with the shortest runs that tell the systems apart, or with why
     nothing could be proved.
@@ -65,10 +65,10 @@ def assert_invariant(
     **Arguments:**
 
     - `system`: a system, or a graph that `snpjax.explore` made of it.
-    - `invariant`: what it says of configurations, as for `Graph.where`: `lambda c: c["n3"] <= 4`.
-    - `inputs`: on any input, instead of the system's own trains.
-    - `bounded`: it is good enough that no configuration among those explored breaks it.
-    - others: as for `snpjax.explore`.
+    - `invariant`: a predicate of configurations, as for `Graph.where`: `lambda c: c["n3"] <= 4`.
+    - `inputs`: any input, instead of the system's own trains.
+    - `bounded`: accept an exploration that a limit ended, if it found no violation.
+    - `exploring`: further arguments of `snpjax.explore`.
 
     **Raises:** `AssertionError` with a shortest run to a configuration that breaks it.
 

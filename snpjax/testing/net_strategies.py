@@ -28,12 +28,16 @@ def nets(
     max_tokens: int = 6,
     bounded: bool = False,
 ) -> SleptsovNet:
-    """A net.
+    """A strategy of Sleptsov nets.
 
     **Arguments:**
 
-    - `bounded`: every transition has a regular input arc and puts out no more tokens than it takes,
-      so that only this many markings can be reached.
+    - `max_places`, `max_transitions`: the largest numbers of places and transitions.
+    - `max_tokens`: the largest number of initial tokens of a place.
+    - `bounded`: whether every transition has a regular input arc and produces at most as many
+      tokens as it consumes, so that finitely many markings are reachable.
+
+    **Returns:** a Hypothesis strategy of `SleptsovNet`s.
 
     ```python
     @given(nets(max_transitions=4, bounded=True))

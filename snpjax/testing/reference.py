@@ -77,14 +77,28 @@ class Computation:
 
 
 def horizon(system: SpikingSystem) -> int:
-    """The last step in which input arrives, 0 if there is none."""
+    """The last step in which input arrives.
+
+    **Arguments:**
+
+    - `system`: a system.
+
+    **Returns:** the number of this step, the first being 1; 0 if there is no input.
+    """
     return max(
         (step for train in system.input.values() for step, x in enumerate(train, 1) if x), default=0
     )
 
 
 def initial(system: SpikingSystem) -> Configuration:
-    """C_0: every neuron open."""
+    """The initial configuration C_0, in which every neuron is open.
+
+    **Arguments:**
+
+    - `system`: a system.
+
+    **Returns:** the configuration.
+    """
     zeros = (0,) * len(system.neurons)
     spikes = tuple(n.spikes for n in system.neurons)
     network = initial_network(system) if system.changes_network else None
@@ -92,9 +106,15 @@ def initial(system: SpikingSystem) -> Configuration:
 
 
 def applicable(system: SpikingSystem, configuration: Configuration) -> list[list[int]]:
-    """The indices of each neuron's applicable rules; none while it is closed.
+    """The applicable rules of each neuron.
 
-    A repeated rule counts once, where it stands first.
+    **Arguments:**
+
+    - `system`: a system.
+    - `configuration`: one of its configurations.
+
+    **Returns:** for each neuron the indices of its applicable rules, ascending; none while it is
+    closed. A repeated rule counts once, where it first appears.
     """
     if configuration.network is not None:
         return applicable_in_network(system, configuration, configuration.network)
@@ -147,8 +167,16 @@ def _holds(rule: Rule, k: int, compatibility: Compatibility) -> bool:
 
 
 def is_halting(system: SpikingSystem, configuration: Configuration) -> bool:
-    """No rule is applicable, every neuron is open, no input remains, no plasticity rule has its
-    second half to do, and no spike is in flight."""
+    """Whether no rule is applicable, every neuron is open, no input remains, no plasticity rule has
+    its second half to do, and no spike is in flight.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `configuration`: one of its configurations.
+
+    **Returns:** whether the computation ends in this configuration.
+    """
     network, timing = configuration.network, configuration.timing
     return (
         not any(applicable(system, configuration))
@@ -160,10 +188,16 @@ def is_halting(system: SpikingSystem, configuration: Configuration) -> bool:
 
 
 def alternatives(system: SpikingSystem, configuration: Configuration) -> list[list[NeuronAction]]:
-    """What each neuron may do in the next step: its rules, or only None where none is applicable.
+    """What each neuron may do in the next step.
 
-    For a plasticity rule there is one alternative for every set of targets, `(rule, targets)`, and
-    `(None, targets)` where the neuron has the second half of one to do.
+    **Arguments:**
+
+    - `system`: a system.
+    - `configuration`: one of its configurations.
+
+    **Returns:** for each neuron the indices of its applicable rules, or only `None` where none is
+    applicable. A plasticity rule has one alternative for every set of targets, `(rule, targets)`; a
+    neuron that has the second half of one to do has `(None, targets)`.
     """
     rules = applicable(system, configuration)
     if configuration.network is not None:
@@ -172,7 +206,15 @@ def alternatives(system: SpikingSystem, configuration: Configuration) -> list[li
 
 
 def choices(system: SpikingSystem, configuration: Configuration) -> Iterator[Choice]:
-    """All valid spiking vectors, the last neuron varying fastest."""
+    """Enumerate the valid spiking vectors of a configuration.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `configuration`: one of its configurations.
+
+    **Returns:** an iterator of choices, the last neuron varying fastest.
+    """
     for choice in itertools.product(*alternatives(system, configuration)):
         for decided in itertools.product(*decisions(system, configuration, choice)):
             yield (*choice, *decided)
@@ -181,7 +223,16 @@ def choices(system: SpikingSystem, configuration: Configuration) -> Iterator[Cho
 def decisions(
     system: SpikingSystem, configuration: Configuration, choice: Choice
 ) -> list[list[NeuronAction]]:
-    """What each astrocyte may decide when neurons select so, see `reference_variants`."""
+    """What each astrocyte may decide, see `reference_variants`.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `configuration`: one of its configurations.
+    - `choice`: what the neurons select.
+
+    **Returns:** the possible decisions of each astrocyte; empty without the variant `Astrocytes`.
+    """
     if not isinstance(system.variant, Astrocytes):
         return []
     return on_astrocytes(system, _fired(system, configuration, choice)[1])
@@ -190,8 +241,16 @@ def decisions(
 def step(
     system: SpikingSystem, configuration: Configuration, choice: Choice
 ) -> tuple[Configuration, tuple[int, ...]]:
-    """The next configuration and the emissions, when each neuron selects the rule that `choice`
-    names. Neurons that are new in this step have an emission too, which is 0.
+    """Make one step, in which each neuron selects the rule that `choice` names.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `configuration`: one of its configurations.
+    - `choice`: a valid spiking vector, see `choices`.
+
+    **Returns:** the next configuration, and the emissions of all neurons. Neurons created in this
+    step have an emission of 0.
 
     **Raises:** `ValueError` if `choice` is not a valid spiking vector.
     """
@@ -317,7 +376,15 @@ def _check_choice(system: SpikingSystem, configuration: Configuration, choice: C
 
 
 def first(system: SpikingSystem, configuration: Configuration) -> Choice:
-    """The first applicable rule of every neuron in order of declaration, with its first targets."""
+    """The default choice: the first applicable rule of every neuron in order of declaration.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `configuration`: one of its configurations.
+
+    **Returns:** the choice; plasticity rules take their first set of targets.
+    """
     choice = tuple(own[0] for own in alternatives(system, configuration))
     return choice + tuple(own[0] for own in decisions(system, configuration, choice))
 
@@ -328,7 +395,18 @@ def run(
     *,
     max_steps: int,
 ) -> Computation:
-    """Step until a halting configuration or `max_steps`."""
+    """Run a system until it halts or `max_steps` steps are made.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `choose`: maps the system and a configuration to a valid spiking vector.
+    - `max_steps`: the largest number of steps.
+
+    **Returns:** the `Computation`.
+
+    **Raises:** `ValueError` if `choose` returns a spiking vector that is not valid.
+    """
     configurations = [initial(system)]
     made: list[Choice] = []
     emissions: list[tuple[int, ...]] = []

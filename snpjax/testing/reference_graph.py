@@ -23,8 +23,18 @@ class ReferenceGraph:
 def explore(
     system: SpikingSystem, *, max_configurations: int, max_depth: int | None = None
 ) -> ReferenceGraph:
-    """Every configuration that can be reached, up to the first that has a successor too many, or
-    lies too deep."""
+    """Find every reachable configuration, breadth-first.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `max_configurations`: stop before the first configuration whose successors would exceed this
+      number.
+    - `max_depth`: expand only configurations at a smaller distance from the initial one; `None` for
+      no limit.
+
+    **Returns:** the graph.
+    """
     found = {initial(system): 0}
     configurations, depths, edges = list(found), [0], []
     num_expanded = 0

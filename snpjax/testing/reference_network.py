@@ -39,7 +39,14 @@ _Synapses = dict[tuple[int, int], int]
 
 
 def initial_network(system: SpikingSystem) -> ReferenceNetwork | None:
-    """The network of the definition; None where it never changes."""
+    """The initial network of a system.
+
+    **Arguments:**
+
+    - `system`: a system.
+
+    **Returns:** the network; `None` if it never changes.
+    """
     if system.is_static:
         return None
     names = system.names
@@ -49,7 +56,15 @@ def initial_network(system: SpikingSystem) -> ReferenceNetwork | None:
 
 
 def rules_of(system: SpikingSystem, label: str) -> tuple[AnyRule, ...]:
-    """The rules of every neuron with a label; a label that nobody gives rules has none."""
+    """The rules of every neuron with a label.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `label`: the label; one without rules has none.
+
+    **Returns:** the rules in order of declaration.
+    """
     for neuron in system.neurons:  # on purpose not `rules_of_labels`, which lowering uses
         if neuron.label == label:
             return neuron.rules  # pyright: ignore[reportReturnType]
@@ -59,7 +74,17 @@ def rules_of(system: SpikingSystem, label: str) -> tuple[AnyRule, ...]:
 def applicable_in_network(
     system: SpikingSystem, configuration: "Configuration", network: ReferenceNetwork
 ) -> list[list[int]]:
-    """As `reference.applicable`; none either for a neuron that has a second half to do."""
+    """The counterpart of `reference.applicable` for a network that can change.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `configuration`: one of its configurations.
+    - `network`: the network of this configuration.
+
+    **Returns:** for each slot the indices of its applicable rules; none while it is closed, or has
+    the second half of a plasticity rule to do.
+    """
     found = []
     for slot, label in enumerate(network.labels):
         rules = rules_of(system, label)
@@ -94,7 +119,17 @@ def _is_enabled(rule: AnyRule, k: int, slot: int, network: ReferenceNetwork) -> 
 def alternatives_in_network(
     system: SpikingSystem, network: ReferenceNetwork, applicable: list[list[int]]
 ) -> list[list[NeuronAction]]:
-    """As `reference.alternatives`: rules ascending, the targets of one in lexicographic order."""
+    """The counterpart of `reference.alternatives` for a network that can change.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `network`: its current network.
+    - `applicable`: for each slot the indices of its applicable rules.
+
+    **Returns:** for each slot its rules, ascending, and the sets of targets of each in
+    lexicographic order.
+    """
     found: list[list[NeuronAction]] = []
     for slot, numbers in enumerate(applicable):
         rules = rules_of(system, network.labels[slot])
@@ -140,7 +175,16 @@ class NetworkChange(NamedTuple):
 def changed_network(
     system: SpikingSystem, network: ReferenceNetwork, choice: "Choice"
 ) -> NetworkChange:
-    """What a valid `choice` makes of a network; a neuron edits its own synapses only."""
+    """Change a network as the selected rules demand; a neuron edits only its own synapses.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `network`: its current network.
+    - `choice`: a valid spiking vector.
+
+    **Returns:** the `NetworkChange`.
+    """
     labels = list(network.labels)
     second: list[int | None] = [None] * len(labels)
     synapses = {(source, target): weight for source, target, weight in network.synapses}

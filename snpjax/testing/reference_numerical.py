@@ -35,7 +35,15 @@ class NumericalRun:
 
 
 def initial(system: NumericalSystem, number: Callable[[Any], Any] = Fraction) -> Configuration:
-    """The initial configuration."""
+    """The initial configuration.
+
+    **Arguments:**
+
+    - `system`: a numerical system.
+    - `number`: converts numbers, for example `Fraction` or `float`.
+
+    **Returns:** the value of each variable, by neuron and name.
+    """
     return {
         neuron.name: {name: number(value) for name, value in neuron.variables.items()}
         for neuron in system.neurons
@@ -43,7 +51,15 @@ def initial(system: NumericalSystem, number: Callable[[Any], Any] = Fraction) ->
 
 
 def applicable(system: NumericalSystem, now: Configuration) -> list[list[int]]:
-    """The numbers of the production functions that each neuron can use."""
+    """The production functions that each neuron can use.
+
+    **Arguments:**
+
+    - `system`: a numerical system.
+    - `now`: a configuration.
+
+    **Returns:** for each neuron the indices of these functions, ascending.
+    """
     return [
         [
             i
@@ -56,7 +72,16 @@ def applicable(system: NumericalSystem, now: Configuration) -> list[list[int]]:
 
 
 def has_halted(system: NumericalSystem, now: Configuration, step: int) -> bool:
-    """Whether nothing can happen any more after this many steps."""
+    """Whether no production function is applicable and no input remains.
+
+    **Arguments:**
+
+    - `system`: a numerical system.
+    - `now`: a configuration.
+    - `step`: the number of steps made so far.
+
+    **Returns:** whether the computation ends in this configuration.
+    """
     is_fed = any(step < len(given.values) for given in system.inputs.values())
     return not is_fed and not any(applicable(system, now))
 
@@ -68,7 +93,17 @@ def successor(
     chosen: Sequence[int | None],
     number: Callable[[Any], Any] = Fraction,
 ) -> tuple[Configuration, dict[str, Any]]:
-    """The next configuration after `step` steps, and what is sent to each output.
+    """Make one step.
+
+    **Arguments:**
+
+    - `system`: a numerical system.
+    - `now`: a configuration.
+    - `step`: the number of steps made so far.
+    - `chosen`: for each neuron the index of the function that it uses, or `None`.
+    - `number`: converts numbers, as in `initial`.
+
+    **Returns:** the next configuration, and the value sent to each output.
 
     **Raises:** `OverflowError` if the value of a production function, a variable or an output is
     not a number of float64.
@@ -105,7 +140,18 @@ def run(
     choose: Callable[[int, int, list[int]], int] = lambda step, neuron, can: can[0],
     number: Callable[[Any], Any] = Fraction,
 ) -> NumericalRun:
-    """A computation of at most `steps` steps; `choose(step, neuron, can)` is one of `can`."""
+    """Run a numerical system.
+
+    **Arguments:**
+
+    - `system`: a numerical system.
+    - `steps`: the largest number of steps.
+    - `choose`: `choose(step, neuron, can)` selects one of the indices `can` for the neuron with
+      this index; by default the first.
+    - `number`: converts numbers; arithmetic is exact with `Fraction`, the default.
+
+    **Returns:** the `NumericalRun`.
+    """
     made = NumericalRun([initial(system, number)])
     for step in range(steps):
         now = made.configurations[-1]
@@ -128,5 +174,14 @@ def run(
 
 
 def all_choices(system: NumericalSystem, now: Configuration) -> Iterator[tuple[int | None, ...]]:
-    """Every way to choose a production function for each neuron."""
+    """Enumerate the ways to choose a production function for each neuron.
+
+    **Arguments:**
+
+    - `system`: a numerical system.
+    - `now`: a configuration.
+
+    **Returns:** an iterator of the `chosen` argument of `successor`, the last neuron varying
+    fastest.
+    """
     return product(*(can or [None] for can in applicable(system, now)))

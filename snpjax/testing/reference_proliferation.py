@@ -19,7 +19,15 @@ Draw: TypeAlias = Callable[[], Any]
 
 
 def max_divisions(phi: float, phi_min: float) -> int:
-    """How often a cell of fluorescence `phi` can divide and leave daughters."""
+    """How often a cell can divide and leave daughters.
+
+    **Arguments:**
+
+    - `phi`: the fluorescence of the cell, in arbitrary units.
+    - `phi_min`: the threshold; cells at or below it vanish.
+
+    **Returns:** the number of divisions.
+    """
     count = 0
     while phi / 2 > phi_min:
         phi, count = phi / 2, count + 1
@@ -29,15 +37,18 @@ def max_divisions(phi: float, phi_min: float) -> int:
 def family(
     first: Any, timer: Callable[[int], Any], duration: Any, last: int
 ) -> tuple[Counter[int], int]:
-    """One family: the number of cells of each generation at `duration`, and the number of those of
-    generation `last` that divided, and vanished.
+    """Follow one family, cell by cell.
 
     **Arguments:**
 
-    - `first`: when the first cell divides; `timer(n)`: the division time of node n of the tree, of
-      which 1 is the root, and 2 n and 2 n + 1 the daughters of n. They can be any numbers that add
-      and compare.
+    - `first`: when the first cell divides. Times can be any numbers that add and compare.
+    - `timer`: `timer(n)` is the division time of node n of the tree; 1 is the root, and 2 n and 2 n
+      + 1 are the daughters of n.
+    - `duration`: when cells are counted; a division at exactly this time happens.
     - `last`: how often a cell of the initial fluorescence can divide and leave daughters.
+
+    **Returns:** the number of cells of each generation at `duration`, and the number of cells of
+    generation `last` that divided and vanished.
     """
     alive: Counter[int] = Counter()
     removed = 0
@@ -55,13 +66,33 @@ def family(
 
 
 def label(alive: Mapping[int, int], removed: int, last: int) -> Fraction:
-    """The label that is left in a family, and went with those removed: always 1."""
+    """The share of the label of the first cell that is accounted for, which is always 1.
+
+    **Arguments:**
+
+    - `alive`: the number of cells of each generation.
+    - `removed`: the number of cells that divided and vanished.
+    - `last`: the generation of the cells that vanished.
+
+    **Returns:** the exact sum of the shares of all cells.
+    """
     kept = sum((Fraction(n, 2**k) for k, n in alive.items()), Fraction(0))
     return kept + Fraction(removed, 2**last)
 
 
 def first_division(start: str, draw: Draw, random_number: Callable[[], float]) -> float:
-    """When a family divides first, by the rule of that name."""
+    """Draw the time of the first division of a family.
+
+    **Arguments:**
+
+    - `start`: the start rule: `"sync"`, `"async"`, `"residual"` or `"stretch"`.
+    - `draw`: draws a division time in hours.
+    - `random_number`: draws a uniform number in [0, 1).
+
+    **Returns:** hours.
+
+    **Raises:** `ValueError` for an unknown start rule.
+    """
     if start == "sync":
         return draw()
     u = random_number()
@@ -83,10 +114,19 @@ def simulate(
     start: str,
     seed: int,
 ) -> list[Counter[tuple[float, int]]]:
-    """The final histogram of each type: cells by initial fluorescence and generation.
+    """Simulate a population, cell by cell.
 
-    `types` are proportions and laws: `("normal", mean, sd)`, `("gamma", shape, scale)`,
-    `("fixed", mean)`, or `None` for quiescent.
+    **Arguments:**
+
+    - `initial`: pairs of a fluorescence and a number of cells.
+    - `types`: pairs of a proportion and a law: `("normal", mean, sd)`, `("gamma", shape, scale)` or
+      `("fixed", mean)` in hours, or `None` for quiescent cells.
+    - `duration`: hours.
+    - `phi_min`: the threshold of fluorescence; cells at or below it vanish.
+    - `start`: the start rule, see `first_division`.
+    - `seed`: of Python's random numbers.
+
+    **Returns:** for each type the number of cells by initial fluorescence and generation.
     """
     rng = random.Random(seed)
     found: list[Counter[tuple[float, int]]] = [Counter() for _ in types]
@@ -104,7 +144,15 @@ def simulate(
 
 
 def drawing(law: tuple[Any, ...] | None, rng: random.Random) -> Draw:
-    """What draws the division times of a law."""
+    """A function that draws division times.
+
+    **Arguments:**
+
+    - `law`: as in `simulate`; quiescent cells (`None`) divide after an infinite time.
+    - `rng`: the generator of random numbers.
+
+    **Returns:** the function, whose results are in hours.
+    """
     if law is None:
         return lambda: math.inf
     kind, *numbers = law
@@ -123,7 +171,14 @@ def drawing(law: tuple[Any, ...] | None, rng: random.Random) -> Draw:
 
 
 def density(law: tuple[Any, ...]) -> Callable[[float], float]:
-    """The density of a division time."""
+    """The probability density of a division time.
+
+    **Arguments:**
+
+    - `law`: `("normal", mean, sd)`, cut off at 0, or `("gamma", shape, scale)`, in hours.
+
+    **Returns:** a function of the time in hours.
+    """
     kind, a, b = law
     if kind == "gamma":
         return lambda t: (
@@ -140,6 +195,16 @@ def family_mean(
 
     F_k, the probability that the k-th division is not after t, is on a uniform grid the convolution
     of F_(k-1) with the density by the trapezoidal rule; a grid twice as coarse extrapolates it.
+
+    **Arguments:**
+
+    - `law`: as in `density`.
+    - `duration`: hours.
+    - `start`: the start rule, see `first_division`.
+    - `generations`: how many to compute, from 0.
+    - `steps`: intervals of the fine grid, an even number.
+
+    **Returns:** the expected number of cells of each generation.
     """
     fine = _family_mean(law, duration, start, generations, steps)
     coarse = _family_mean(law, duration, start, generations, steps // 2)
@@ -162,7 +227,14 @@ def _family_mean(
 
 
 def distribution(law: tuple[Any, ...]) -> Callable[[float], float]:
-    """P(T <= t) of a division time."""
+    """The cumulative distribution P(T <= t) of a division time.
+
+    **Arguments:**
+
+    - `law`: as in `density`.
+
+    **Returns:** a function of the time in hours.
+    """
     kind, a, b = law
     if kind == "gamma":
         return lambda t: _gamma_below(a, t / b)
@@ -210,7 +282,15 @@ def _convolved(a: list[float], b: list[float], step: float) -> list[float]:
 
 
 def hellinger(simulated: Sequence[float], observed: Sequence[float]) -> float:
-    """The Hellinger distance on counts, the simulated ones scaled to the observed total."""
+    """The Hellinger distance of two histograms, in counts.
+
+    **Arguments:**
+
+    - `simulated`: cells of each bin, scaled to the total of `observed`.
+    - `observed`: cells of each bin.
+
+    **Returns:** the distance.
+    """
     scale = sum(observed) / sum(simulated)
     squares = (
         (math.sqrt(s * scale) - math.sqrt(h)) ** 2 for s, h in zip(simulated, observed, strict=True)

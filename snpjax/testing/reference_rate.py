@@ -51,7 +51,18 @@ def run(
     dt: float,
     is_exponential: bool = False,
 ) -> RateRun:
-    """All rates of this many steps by Euler's method, or by the exponential one."""
+    """Compute the rates of all neurons by the explicit or the exponential Euler method.
+
+    **Arguments:**
+
+    - `populations`: the neurons and their equations.
+    - `projections`: the edges between populations, by the numbers of the populations.
+    - `steps`: the number of steps.
+    - `dt`: the length of a step in the unit of `tau`.
+    - `is_exponential`: use the exponential Euler method.
+
+    **Returns:** the `RateRun`.
+    """
     made = RateRun([[list(p.initial) for p in populations]])
     made.weights = [[weight for _, _, weight, _ in p.edges] for p in projections]
     for step in range(steps):

@@ -66,7 +66,7 @@ class Reference:
         return order
 
     def beats(self, t: int, u: int) -> bool:
-        """Whether t has priority over u, directly or through others."""
+        """Whether transition `t` has priority over transition `u`, directly or through others."""
         seen, todo = set(), [t]
         while todo:
             x = todo.pop()
@@ -79,7 +79,8 @@ class Reference:
     # ---- a step ----
 
     def multiplicity(self, marking: Marking, t: int) -> int | None:
-        """C(t), or `UNBOUNDED`."""
+        """The firing multiplicity C(t) of transition `t` in `marking`: 0 where it cannot fire,
+        `UNBOUNDED` where no regular input arc bounds it."""
         if any(marking[p] >= w for p, w in self.inhibitors[t]):
             return 0
         if any(marking[p] < w for p, w in self.tests[t]):
@@ -87,16 +88,17 @@ class Reference:
         return min((marking[p] // w for p, w in self.inputs[t]), default=UNBOUNDED)
 
     def fireable(self, marking: Marking) -> list[int]:
-        """The transitions that can fire, in order of priority."""
+        """The transitions that can fire in `marking`, in order of priority."""
         return [t for t in self.order if self.multiplicity(marking, t) != 0]
 
     def candidates(self, marking: Marking) -> list[int]:
-        """Those of them that none of them beats."""
+        """The fireable transitions of `marking` over which no fireable transition has priority."""
         able = self.fireable(marking)
         return [t for t in able if not any(self.beats(u, t) for u in able)]
 
     def fired(self, marking: Marking, t: int, copies: int) -> Marking:
-        """The marking after t fired so often, however large."""
+        """The marking after transition `t` fired `copies` times in `marking`, in integers of any
+        size."""
         new = list(marking)
         for p, w in self.inputs[t]:
             new[p] -= copies * w
@@ -105,12 +107,13 @@ class Reference:
         return tuple(new)
 
     def places(self, t: int) -> set[int]:
-        """All places that t has an arc with."""
+        """All places with an arc to or from transition `t`."""
         kinds = (self.inputs, self.outputs, self.inhibitors, self.tests)
         return {p for kind in kinds for p, _ in kind[t]}
 
     def disjoint(self, marking: Marking) -> list[int]:
-        """Who fires in a round of transitions that share no place."""
+        """The transitions that fire together in a round from `marking`: in order of priority, each
+        fireable one that shares no place with those before it."""
         taken: set[int] = set()
         accepted = []
         for t in self.fireable(marking):
@@ -131,8 +134,21 @@ class Reference:
         marking: Marking | None = None,
         keep: bool = False,
     ) -> Ended:
-        """Run it. `choose(candidates, step)` picks one of those that nobody beats; by default the
-        first fireable transition fires. `keep`: all markings."""
+        """Run the net until no transition can fire or a limit is reached.
+
+        **Arguments:**
+
+        - `rule`: fire the maximal number of copies of one transition (`"sleptsov"`), one copy
+          (`"petri"`), or all transitions of a round that share no place (`"disjoint"`).
+        - `max_steps`: the largest number of steps.
+        - `largest`: the largest number of tokens of a place; more end the run as `token_overflow`.
+        - `choose`: `choose(candidates, step)` selects one of the candidates; by default the first
+          fireable transition fires.
+        - `marking`: the marking to begin with; by default that of the net.
+        - `keep`: keep all markings.
+
+        **Returns:** how the run `Ended`.
+        """
         now = self.initial if marking is None else marking
         trace: list[tuple[int, int, int]] = []
         markings = [now]
@@ -170,7 +186,8 @@ class Reference:
                 markings.append(now)
 
     def successors(self, marking: Marking, rule: FiringRule = "sleptsov") -> list[Marking]:
-        """The marking after each allowed choice, in order of priority."""
+        """The marking after each allowed choice in `marking`, in order of priority, under a firing
+        `rule`."""
         found = []
         for t in self.candidates(marking):
             copies = 1 if rule == "petri" else self.multiplicity(marking, t)
@@ -179,7 +196,8 @@ class Reference:
         return found
 
     def reachable(self, rule: FiringRule = "sleptsov") -> tuple[set[Marking], set[Marking]]:
-        """All markings over every allowed choice, and those in which nothing is fireable."""
+        """All markings that any allowed choices reach under a firing `rule`, and those of them in
+        which no transition can fire."""
         seen, todo = {self.initial}, [self.initial]
         final: set[Marking] = set()
         while todo:

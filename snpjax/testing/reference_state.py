@@ -11,8 +11,16 @@ from .reference_network import ReferenceNetwork
 
 
 def state_of(system: SpikingSystem, network: ReferenceNetwork | None) -> Any:
-    """The state of one configuration, with an axis of one configuration last; `None` where the
-    network stays as it is."""
+    """Convert a reference network to the network state that `Configurations` hold.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `network`: its network, or `None`.
+
+    **Returns:** the state, with an axis of one configuration last; `None` if the network never
+    changes.
+    """
     if network is None or not system.changes_network:
         return None
     if system.is_growing:

@@ -22,7 +22,14 @@ class ReferenceTiming(NamedTuple):
 
 
 def initial_timing(system: SpikingSystem) -> ReferenceTiming | None:
-    """Nothing is in flight, and no reference has emitted; `None` for other variants."""
+    """The initial timing: nothing is in flight, and no reference neuron has emitted.
+
+    **Arguments:**
+
+    - `system`: a system.
+
+    **Returns:** the timing; `None` without a variant of time.
+    """
     match system.variant:
         case SynapseDelays() | DendriticDelays():
             return ReferenceTiming()
@@ -32,14 +39,28 @@ def initial_timing(system: SpikingSystem) -> ReferenceTiming | None:
 
 
 def references(system: SpikingSystem) -> list[str]:
-    """The neurons that schedules count from, as they first appear."""
+    """The neurons that schedules count from.
+
+    **Arguments:**
+
+    - `system`: a system of the variant `ScheduledSynapses`.
+
+    **Returns:** their names, in order of first appearance.
+    """
     assert isinstance(system.variant, ScheduledSynapses)
     names = dict.fromkeys(schedule.reference for schedule in system.variant.schedules)
     return [name for name in names if name is not None]
 
 
 def schedule_end(system: SpikingSystem) -> int:
-    """Steps from this one on are alike for the schedules that count from the beginning."""
+    """The step from which schedules that count from the beginning no longer change.
+
+    **Arguments:**
+
+    - `system`: a system.
+
+    **Returns:** the number of this step; 0 without such schedules.
+    """
     if not isinstance(system.variant, ScheduledSynapses):
         return 0
     return _last(system.variant, None)
@@ -65,8 +86,18 @@ class TimedDelivery(NamedTuple):
 def delivered_in_time(
     system: SpikingSystem, timing: ReferenceTiming, step: int, emissions: Sequence[int]
 ) -> TimedDelivery:
-    """What a step with these emissions delivers; `step` is its number, the first being 1, and no
-    more than one above `schedule_end`."""
+    """What a step delivers under a variant of time.
+
+    **Arguments:**
+
+    - `system`: a system of one of these variants.
+    - `timing`: the timing before the step.
+    - `step`: the number of the step, the first being 1; at most `schedule_end(system) + 1`.
+    - `emissions`: the spikes that each neuron emits in the step.
+
+    **Returns:** the synapses that deliver at once, the spikes that arrive late, and the next
+    timing.
+    """
     names = system.names
     if isinstance(system.variant, ScheduledSynapses):
         now: dict[str | None, int | None] = {

@@ -20,13 +20,30 @@ PASS, SUPPRESS = 0, 1
 
 
 def is_applicable(rule: Rule, k: int) -> bool:
-    """Whether a rule is applicable at k spikes; a rule of anti-spikes looks at their number."""
+    """Whether a rule is applicable.
+
+    **Arguments:**
+
+    - `rule`: a spiking or forgetting rule.
+    - `k`: the spikes of the neuron; a rule of anti-spikes requires negative ones.
+
+    **Returns:** whether there are enough spikes and their number satisfies the guard.
+    """
     number = k if rule.sign > 0 else -k
     return number >= rule.consume and number in rule.guard
 
 
 def effect(system: SpikingSystem, rule: Rule, k: int) -> tuple[int, int]:
-    """What a rule that is selected at k spikes consumes and produces."""
+    """What a selected rule consumes and produces.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `rule`: an applicable rule.
+    - `k`: the spikes of the neuron.
+
+    **Returns:** the numbers of consumed and of produced spikes.
+    """
     match system.variant:
         case AntiSpikes():
             return rule.sign * rule.consume, rule.produce
@@ -37,8 +54,16 @@ def effect(system: SpikingSystem, rule: Rule, k: int) -> tuple[int, int]:
 
 
 def on_astrocytes(system: SpikingSystem, emissions: Sequence[int]) -> "list[list[NeuronAction]]":
-    """What each astrocyte may do about these emissions: pass or suppress, where their number is
-    its threshold; else there is nothing to decide, which is None."""
+    """What each astrocyte may decide.
+
+    **Arguments:**
+
+    - `system`: a system of the variant `Astrocytes`.
+    - `emissions`: the spikes that each neuron emits in the step.
+
+    **Returns:** for each astrocyte `PASS` and `SUPPRESS` if the spikes on its synapses equal its
+    threshold, otherwise only `None`.
+    """
     assert isinstance(system.variant, Astrocytes)
     counts = _counts(system, emissions)
     return [
@@ -50,8 +75,17 @@ def on_astrocytes(system: SpikingSystem, emissions: Sequence[int]) -> "list[list
 def suppressed(
     system: SpikingSystem, emissions: Sequence[int], choice: tuple[object, ...]
 ) -> set[tuple[str, str]]:
-    """The synapses that astrocytes suppress, or that are of another channel than the rule that
-    their source uses."""
+    """The synapses that transmit nothing in a step, because an astrocyte suppresses them or because
+    they belong to another channel than the rule that their source uses.
+
+    **Arguments:**
+
+    - `system`: a system.
+    - `emissions`: the spikes that each neuron emits in the step.
+    - `choice`: the rules of the neurons, followed by the decisions of astrocytes.
+
+    **Returns:** pairs of a source and a target.
+    """
     decisions = choice[len(system.neurons) :]
     if isinstance(system.variant, Channels):
         return _of_other_channels(system, system.variant, choice)
@@ -95,16 +129,33 @@ class ConflictingQueries(ValueError):
 
 
 def is_satisfiable(system: SpikingSystem, rule: RequestRule, spikes: Sequence[int]) -> bool:
-    """Whether every neuron asked for a number of spikes has them."""
+    """Whether the queries of a rule can be satisfied.
+
+    **Arguments:**
+
+    - `system`: a system of the variant `Requests`.
+    - `rule`: a rule on request.
+    - `spikes`: the spikes of all neurons.
+
+    **Returns:** whether every neuron that the rule queries has the number of spikes it asks for.
+    """
     return all(count is None or spikes[system.names[j]] >= count for count, j in rule.queries)
 
 
 def step_on_request(
     system: SpikingSystem, spikes: Sequence[int], choice: tuple[object, ...]
 ) -> list[int]:
-    """The spikes after all queries of the chosen rules.
+    """Answer all queries of the chosen rules.
 
-    **Raises:** `ConflictingQueries`.
+    **Arguments:**
+
+    - `system`: a system of the variant `Requests`.
+    - `spikes`: the spikes of all neurons before the step.
+    - `choice`: the index of the rule of each neuron, or `None`.
+
+    **Returns:** the spikes of all neurons afterwards.
+
+    **Raises:** `ConflictingQueries` if one neuron receives different queries.
     """
     after = list(spikes)
     asked: dict[str, SpikeQuery] = {}
@@ -150,8 +201,18 @@ def _uses(system: SpikingSystem, source: str) -> list[_Use]:
 def applicable_on_synapses(
     system: SpikingSystem, configuration: "Configuration"
 ) -> list[list[int]]:
-    """The numbers of what each neuron may do: with its c, each of its synapses that has applicable
-    rules of that c uses one of them."""
+    """The counterpart of `reference.applicable` for rules on synapses.
+
+    In each alternative a neuron consumes one number of spikes, and each of its synapses that has
+    applicable rules with this consumption uses one of them.
+
+    **Arguments:**
+
+    - `system`: a system of the variant `SynapseRules`.
+    - `configuration`: one of its configurations.
+
+    **Returns:** for each neuron the numbers of its alternatives, ascending.
+    """
     found = []
     for neuron, k in zip(system.neurons, configuration.spikes, strict=True):
         synapses = _synapses_of(system, neuron.name)
@@ -170,8 +231,16 @@ def applicable_on_synapses(
 def step_on_synapses(
     system: SpikingSystem, spikes: list[int], choice: tuple[object, ...]
 ) -> list[int]:
-    """What is emitted to the environment when neurons use the rules of their synapses; `spikes` are
-    consumed and delivered."""
+    """Use rules on synapses.
+
+    **Arguments:**
+
+    - `system`: a system of the variant `SynapseRules`.
+    - `spikes`: the spikes of all neurons; they are consumed and delivered in place.
+    - `choice`: the number of the alternative of each neuron, or `None`.
+
+    **Returns:** the spikes that each neuron emits to the environment.
+    """
     emissions = [0] * len(spikes)
     weights = {(source, target): weight for source, target, weight in system.synapses}
     for i, (neuron, selected) in enumerate(zip(system.neurons, choice, strict=True)):

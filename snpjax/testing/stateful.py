@@ -42,21 +42,22 @@ def machine_for(
     steps: Sequence[StepInvariant] = (),
     inputs: AnyInput | None = None,
 ) -> type["SystemMachine"]:
-    """A state machine of Hypothesis that runs a system on the reference interpreter and checks
+    """A Hypothesis state machine that runs a system on the reference interpreter and checks
     properties after every step.
+
+    Where neurons divide or bud, names are labels, as in `Graph.where`.
 
     **Arguments:**
 
-    - `invariants`: what must hold in every configuration. They say the same as for
-      `assert_invariant`, which proves them where all configurations can be explored; this tries
-      some runs of systems of any size.
-    - `steps`: what must hold in every step.
+    - `system`: the system that is run.
+    - `invariants`: predicates that must hold in every configuration, as for `assert_invariant`.
+      That function proves them where all configurations can be explored; this one tries some runs
+      of systems of any size.
+    - `steps`: predicates that must hold in every step.
     - `inputs`: let Hypothesis send any input, instead of the system's own trains.
 
-    **Returns:** a class. Its `TestCase` is run by pytest and unittest. A subclass may add rules and
+    **Returns:** a class whose `TestCase` pytest and unittest can run. A subclass may add rules and
     invariants of its own, which read `self.computation`.
-
-    Where neurons divide or bud, names are labels, as in `Graph.where`.
 
     ```python
     TestAdder = machine_for(

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from .._text.optional import installing
 from ..spiking.model.communication_variants import Channels, Requests
 from ..spiking.model.guard import Guard
 from ..spiking.model.rule import (
@@ -48,14 +49,19 @@ try:
     from hypothesis import strategies as st
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        'Drawing systems needs Hypothesis. Install it with: pip install ".[testing]"'
+        f"Drawing systems needs Hypothesis, which is not installed ({installing('testing')})"
     ) from error
 
 
 @st.composite
 def guards(draw: Any, *, max_count: int = 6) -> Guard:
-    """Guards: exact counts, intervals, arithmetic progressions, sets and unions, all with constants
-    up to `max_count`.
+    """A strategy of guards: exact counts, intervals, arithmetic progressions, sets and unions.
+
+    **Arguments:**
+
+    - `max_count`: the largest constant in a guard, 1 or more.
+
+    **Returns:** a Hypothesis strategy of `Guard`s.
 
     ```python
     @given(guards())
@@ -82,7 +88,15 @@ def guards(draw: Any, *, max_count: int = 6) -> Guard:
 
 @st.composite
 def rules(draw: Any, *, level: Level = "extended", max_count: int = 4, max_delay: int = 3) -> Rule:
-    """Spiking and forgetting rules, each valid at `level` by itself; some can never apply.
+    """A strategy of spiking and forgetting rules, each valid by itself; some can never apply.
+
+    **Arguments:**
+
+    - `level`: the level at which the rules are valid, `"strict"` or `"extended"`.
+    - `max_count`: the largest number of spikes that a rule consumes or produces.
+    - `max_delay`: the largest delay, in steps.
+
+    **Returns:** a Hypothesis strategy of `Rule`s.
 
     ```python
     @given(rules(max_delay=0))
@@ -116,14 +130,22 @@ def systems(
     min_outputs: int = 0,
     max_outputs: int = 2,
 ) -> SpikingSystem:
-    """Static systems, valid at `level`.
+    """A strategy of static systems.
 
     **Arguments:**
 
-    - `inputs`: some neurons may get an input train.
-    - `weights`: synapses may weigh more than 1 (level *extended*).
-    - `signed`: negative weights and counts too; `None` draws whether.
-    - `min_outputs`, `max_outputs`: how many neurons are outputs, as far as there are neurons.
+    - `level`: the level at which the systems are valid, `"strict"` or `"extended"`.
+    - `min_neurons`, `max_neurons`: bounds of the number of neurons.
+    - `max_rules`: the largest number of rules of a neuron.
+    - `max_spikes`: the largest number of initial spikes of a neuron.
+    - `max_delay`: the largest delay of a rule, in steps.
+    - `inputs`: whether some neurons may have an input train.
+    - `weights`: whether synapses may have weights above 1 (only at level *extended*).
+    - `signed`: whether weights and initial spikes may be negative; `None` draws it.
+    - `min_outputs`, `max_outputs`: bounds of the number of output neurons, of which there are at
+      most as many as neurons.
+
+    **Returns:** a Hypothesis strategy of `SpikingSystem`s.
 
     ```python
     @given(systems(max_neurons=4, min_neurons=1, min_outputs=1, max_outputs=1))
@@ -207,14 +229,20 @@ def plastic_systems(
     max_delay: int = 2,
     inputs: bool = True,
 ) -> SpikingSystem:
-    """Systems with plasticity rules of all four kinds, valid at `level`.
+    """A strategy of systems with plasticity rules of all four kinds.
 
     **Arguments:**
 
-    - `max_neurons`: at least 2, as a neuron has no synapse with itself to create.
-    - `max_rules`: spiking and forgetting rules of a neuron.
-    - `max_plasticity`: plasticity rules in the whole system, of which there is at least one.
-    - `inputs`: some neurons may get an input train.
+    - `level`: the level at which the systems are valid, `"strict"` or `"extended"`.
+    - `max_neurons`: the largest number of neurons, at least 2, because a neuron cannot create a
+      synapse to itself.
+    - `max_rules`: the largest number of spiking and forgetting rules of a neuron.
+    - `max_plasticity`: the largest number of plasticity rules of the system, which has at least
+      one.
+    - `max_delay`: the largest delay of a rule, in steps.
+    - `inputs`: whether some neurons may have an input train.
+
+    **Returns:** a Hypothesis strategy of `SpikingSystem`s.
 
     ```python
     @given(plastic_systems(), st.data())
@@ -264,18 +292,23 @@ def dividing_systems(
     max_delay: int = 2,
     inputs: bool = True,
 ) -> SpikingSystem:
-    """Systems with division and budding rules and a synapse dictionary, valid at `level`; several
-    neurons may bear one label.
+    """A strategy of systems with division and budding rules and a synapse dictionary, in which
+    several neurons may have one label.
 
-    They grow slowly: labels are in an order, and of the two neurons that a rule makes one at most
-    bears the label of their parent, else its label is later.
+    They grow slowly: labels are ordered, and of the two neurons that a rule creates at most one has
+    the label of their parent, while the other has a later one.
 
     **Arguments:**
 
-    - `max_neurons`: at the start.
-    - `max_rules`: spiking and forgetting rules of a label.
-    - `max_growth`: division and budding rules in the whole system, of which there is at least one.
-    - `inputs`: some neurons may get an input train.
+    - `level`: the level at which the systems are valid, `"strict"` or `"extended"`.
+    - `max_neurons`: the largest number of initial neurons.
+    - `max_rules`: the largest number of spiking and forgetting rules of a label.
+    - `max_growth`: the largest number of division and budding rules of the system, which has at
+      least one.
+    - `max_delay`: the largest delay of a rule, in steps.
+    - `inputs`: whether some neurons may have an input train.
+
+    **Returns:** a Hypothesis strategy of `SpikingSystem`s.
 
     ```python
     @given(dividing_systems(), st.data())
@@ -360,15 +393,19 @@ def variant_systems(
     max_delay: int = 2,
     inputs: bool = True,
 ) -> SpikingSystem:
-    """Systems of a variant.
+    """A strategy of systems of one variant.
 
     **Arguments:**
 
-    - `kind`: of the variant; `"plastic-anti-spikes"` are anti-spikes with plasticity. There are at
-      most two astrocytes, three channels, and seven delays or schedules.
-    - `max_rules`: of a neuron; of a synapse there are at most two. With rules on synapses, channels
-      or requests no rule has a delay.
-    - `inputs`: some neurons may get an input train.
+    - `kind`: the variant; `"plastic-anti-spikes"` combines anti-spikes with plasticity. A system
+      has at most two astrocytes, three channels, and seven delays or schedules.
+    - `max_neurons`: the largest number of neurons.
+    - `max_rules`: the largest number of rules of a neuron; a synapse has at most two.
+    - `max_delay`: the largest delay of a rule, in steps. With rules on synapses, channels or
+      requests no rule has a delay.
+    - `inputs`: whether some neurons may have an input train.
+
+    **Returns:** a Hypothesis strategy of `SpikingSystem`s.
 
     ```python
     @given(variant_systems("anti-spikes"), st.data())
@@ -519,12 +556,16 @@ def inputs(
     most: int = 1,
     neurons: Sequence[str] | None = None,
 ) -> dict[str, list[int]]:
-    """Input trains of exactly `length` steps, for `system.with_input`.
+    """A strategy of input trains, for `system.with_input`.
 
     **Arguments:**
 
-    - `most`: spikes a step.
-    - `neurons`: those that get input; by default those that have a train in the system.
+    - `system`: the system that receives them.
+    - `length`: the number of steps of each train.
+    - `most`: the largest number of spikes in a step.
+    - `neurons`: the neurons that receive input; by default those that have a train in the system.
+
+    **Returns:** a Hypothesis strategy of trains by the name of their neuron.
 
     ```python
     @given(st.data())
@@ -539,8 +580,16 @@ def inputs(
 
 @st.composite
 def runs(draw: Any, system: SpikingSystem, *, max_steps: int = 10) -> Computation:
-    """Computations of at most `max_steps` steps, every choice drawn, by the reference interpreter.
-    `snpjax.GivenChoices(run.choices)` makes the same run elsewhere.
+    """A strategy of computations by the reference interpreter, with every choice drawn.
+
+    `snpjax.GivenChoices(run.choices)` repeats one with another implementation.
+
+    **Arguments:**
+
+    - `system`: the system that is run.
+    - `max_steps`: the largest number of steps.
+
+    **Returns:** a Hypothesis strategy of `Computation`s.
 
     ```python
     @given(st.data())

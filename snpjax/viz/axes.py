@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from snpjax_formats.atomic import atomic_write
 
-from .._text.optional import pyplot
+from .._text.optional import installing, pyplot
 
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def part(name: str) -> Any:
     try:
         return import_module(f"matplotlib.{name}")
     except ImportError:
-        raise ImportError("matplotlib is not installed (pip install '.[viz]')") from None
+        raise ImportError(f"matplotlib is not installed ({installing('viz')})") from None
 
 
 @contextmanager
@@ -106,8 +106,8 @@ def save(figure: "Figure | str", path: str | os.PathLike[str], *, dpi: int = _DP
     - `path`: the file, whose suffix is the format: `.png`, `.svg` or `.pdf`.
     - `dpi`: pixels per inch, where the format has pixels.
 
-    **Raises:** `ValueError` for a suffix that is none of a picture; `OSError` where nothing can be
-    written.
+    **Raises:** `ValueError` for a suffix that is not one of a picture; `TypeError` for something
+    else than a figure; `OSError` if the file cannot be written.
     """
     target, suffix = Path(path), suffix_of(path)
     if isinstance(figure, str):
@@ -115,6 +115,11 @@ def save(figure: "Figure | str", path: str | os.PathLike[str], *, dpi: int = _DP
             raise ValueError(f"{target}: an SVG text is written to .svg")
         atomic_write(target, figure)
         return
+    if isinstance(figure, part("axes").Axes):
+        raise TypeError("`figure` is an Axes, which is a part of a figure. Pass `ax.figure`.")
+    if not isinstance(figure, part("figure").Figure):
+        kind = type(figure).__name__
+        raise TypeError(f"`figure` is a {kind}. Pass a Matplotlib figure, such as `ax.figure`.")
     buffer = BytesIO()
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
     with styled(), warnings.catch_warnings():

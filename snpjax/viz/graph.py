@@ -32,17 +32,21 @@ def graph(
     max_dots: int = MAX_DOTS,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw what exploration found, by depth from left to right.
+    """Draw a configuration graph, by depth from left to right.
 
-    Up to `max_texts` configurations are boxes with their spikes, as in `Graph.to_svg`: halting ones
-    have a double border, those after which more may follow a dashed one, and up to 40 arrows have
-    labels. Up to `max_dots` they are dots: halting ones squares, open ones empty. More are counted:
-    how many configurations, and how many of them that halt, there are at each depth.
+    Up to `max_texts` configurations are drawn as boxes with their spikes, as in `Graph.to_svg`:
+    halting ones have a double border, open ones a dashed border, and up to 40 arrows have labels.
+    Up to `max_dots` configurations are drawn as dots: halting ones are squares, open ones are
+    empty. For larger graphs the numbers of all and of halting configurations are plotted against
+    the depth.
 
     **Arguments:**
 
+    - `found`: a graph that `snpjax.explore` returned.
     - `witness`: a configuration; the shortest path to it is thick and in colour.
-    - `labels`: what stands at the edges: "emissions" of the output neurons, or "rules".
+    - `labels`: the labels of edges: "emissions" of the output neurons, or "rules".
+    - `max_texts`: draw boxes up to this number of configurations.
+    - `max_dots`: draw dots up to this number of configurations.
     - `ax`: the axes to draw on; by default those of a new figure.
 
     **Returns:** the axes.

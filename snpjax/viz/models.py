@@ -30,8 +30,9 @@ def network(
 
     **Arguments:**
 
+    - `system`: a system of neurons or of populations.
     - `ax`: where to draw; by default a figure of a size in which texts have 7 points.
-    - `max_neurons`: of more neurons, those of one family or with the same rules are one box.
+    - `max_neurons`: in a larger system, neurons of one family or with the same rules share a box.
 
     **Returns:** the axes.
 
@@ -70,9 +71,10 @@ def net(
 
     **Arguments:**
 
-    - `marking`: `(places,)` tokens to be shown, by default the initial ones.
+    - `drawn`: the net.
+    - `marking`: `(places,)` tokens to show, by default the initial ones.
     - `ax`: where to draw; by default a figure of a size in which texts have 6 points.
-    - `max_nodes`: a net of more places and transitions is refused.
+    - `max_nodes`: the largest number of places and transitions; larger nets are refused.
 
     **Returns:** the axes.
 

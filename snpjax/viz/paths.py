@@ -37,8 +37,8 @@ def numbers(
 
     **Returns:** the axes.
 
-    **Raises:** `ValueError` if it was no batch, or the output is a population of several neurons;
-    `ImportError` without matplotlib.
+    **Raises:** `ValueError` if it was not a batch, or the output is a population of several
+    neurons; `ImportError` without matplotlib.
     """
     _check_batch(solution)
     found = solution.intervals(output)
@@ -64,7 +64,7 @@ def halting_times(
 
     **Returns:** the axes.
 
-    **Raises:** `ValueError` if it was no batch; `ImportError` without matplotlib.
+    **Raises:** `ValueError` if it was not a batch; `ImportError` without matplotlib.
     """
     _check_batch(solution)
     steps, halted = solution.steps, solution.halted

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from .._text.optional import pyplot
 from ..drawing.scene import BLACK, BLUE, SKY
-from ..proliferation.binning import Bins, bins_of_model
+from ..proliferation.binning import AbstractBins, ChannelBins, bins_of_model
 from ..proliferation.distance import drawn_on_host
 from ..proliferation.expected import Expected, binned_mean, expected
 from ..proliferation.histogram import Histogram
@@ -24,19 +24,26 @@ if TYPE_CHECKING:
 
 _BAND = 1.959963984540054  # 95 % of a normal law
 _WHOLE = (8.0, 5.2)  # inches of four pictures
-_BINS = Bins()
 
 
 @dataclass(frozen=True)
 class Compared:
     """A model beside what was measured, in bins: the pictures of this module, each on its axes.
 
-    Expected cells are scaled to those measured.
+    Expected cells are scaled to those measured. Without `bins` each bin holds equally many of the
+    measured channels.
     """
 
     model: ProliferationModel
     measured: Histogram
-    bins: Bins = _BINS
+    bins: AbstractBins | None = None
+
+    @cached_property
+    def in_bins(self) -> AbstractBins:
+        """Those of the pictures: `bins`, or those that follow the measured channels."""
+        if self.bins is not None:
+            return self.bins
+        return ChannelBins.of_channels(self.measured.fluorescence, lowest=self.model.threshold)
 
     @cached_property
     def found(self) -> Expected:
@@ -46,7 +53,7 @@ class Compared:
     @cached_property
     def observed(self) -> Float[np.ndarray, " bins"]:
         """Measured cells."""
-        return self.bins.count(self.measured.fluorescence, self.measured.counts)
+        return self.in_bins.count(self.measured.fluorescence, self.measured.counts)
 
     @cached_property
     def mean(self) -> Float[np.ndarray, " bins"]:
@@ -66,49 +73,58 @@ class Compared:
 
     @cached_property
     def _binned(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.found.binned(self.bins)
+        return self.found.binned(self.in_bins)
+
+    @property
+    def _middles(self) -> Float[np.ndarray, " bins"]:
+        """Of the bins, whose first one is as wide as the second."""
+        edges = self.in_bins.edges
+        return edges / np.sqrt(edges[np.r_[1, 1 : len(edges)]] / edges[np.r_[0, : len(edges) - 1]])
 
     def histogram(self, ax: "Axes | None" = None) -> "Axes":
         """The measured and the expected histogram, with the band that 95 % of experiments would lie
         in."""
         low = np.maximum(self.mean - _BAND * self.sd, 0)
-        edges = self.bins.edges
+        edges = self.in_bins.edges
         with drawing(ax, COLUMN) as axes:
             axes.fill_between(
                 edges, low, self.mean + _BAND * self.sd, step="pre", color=SKY, alpha=0.5, lw=0
             )
             axes.fill_between([], [], [], color=SKY, alpha=0.5, lw=0, label="95 %")
             axes.step(edges, self.mean, where="pre", color=BLUE, linewidth=1, label="expected")
-            axes.plot(edges, self.observed, ".", color=BLACK, markersize=2.5, label="measured")
+            axes.plot(
+                self._middles, self.observed, ".", color=BLACK, markersize=2.5, label="measured"
+            )
             _label(axes, "measured and expected")
             axes.legend(frameon=False)
             return axes
 
     def by_type(self, ax: "Axes | None" = None) -> "Axes":
         """Expected cells, stacked by type."""
-        index = bins_of_model(self.model, self.bins)
+        index = bins_of_model(self.model, self.in_bins)
         parts = {
-            name: binned_mean(index, cells, self.bins.num) * self.scale
+            name: binned_mean(index, cells, self.in_bins.num) * self.scale
             for name, cells in zip(self.model.names, self.found.by_type, strict=True)
         }
         return self._stacked(ax, parts, "by type")
 
     def by_generation(self, ax: "Axes | None" = None) -> "Axes":
         """Expected cells, stacked by how often they divided."""
-        index, mean = bins_of_model(self.model, self.bins), self.found.mean
+        index, mean = bins_of_model(self.model, self.in_bins), self.found.mean
         parts = {
-            f"{k}": binned_mean(index[:, k : k + 1], mean[:, k : k + 1], self.bins.num) * self.scale
+            f"{k}": binned_mean(index[:, k : k + 1], mean[:, k : k + 1], self.in_bins.num)
+            * self.scale
             for k in range(self.model.generations)
         }
         return self._stacked(ax, parts, "by generation")
 
     def residuals(self, ax: "Axes | None" = None) -> "Axes":
         """How many standard deviations what was measured lies off, and the band of 95 %."""
-        none = np.zeros(self.bins.num)
+        none = np.zeros(self.in_bins.num)
         off = np.divide(self.observed - self.mean, self.sd, where=self.sd > 0, out=none)
         with drawing(ax, COLUMN) as axes:
             axes.axhspan(-_BAND, _BAND, color="0.9")
-            axes.plot(self.bins.edges, off, ".", color=BLACK, markersize=2.5)
+            axes.plot(self._middles, off, ".", color=BLACK, markersize=2.5)
             _label(axes, "residuals", "standard deviations")
             return axes
 
@@ -120,7 +136,13 @@ class Compared:
             colors = pyplot().get_cmap("cividis")(np.linspace(0, 1, max(len(parts), 1)))
             names = [name.replace("$", r"\$") for name in parts]
             axes.stackplot(
-                self.bins.edges, *parts.values(), labels=names, colors=list(colors), step="pre"
+                self.in_bins.edges,
+                *parts.values(),
+                labels=names,
+                colors=list(colors),
+                step="pre",
+                edgecolor="white",  # parts are told apart without their colours, too
+                linewidth=0.4,
             )
             _label(axes, title)
             axes.legend(frameon=False, ncols=-(-len(parts) // 5))
@@ -132,15 +154,21 @@ def draw(
     measured: Histogram,
     path: str | os.PathLike[str] | None = None,
     *,
-    bins: Bins = _BINS,
+    bins: AbstractBins | None = None,
 ) -> "Figure":
-    """Four pictures on one page: the measured and the expected histogram with the band that 95 % of
-    experiments would lie in, the expected one by type and by generation, and the residuals in
-    standard deviations. Expected cells are scaled to those measured.
+    """Compare a model with a measured histogram in four pictures on one page.
+
+    They show the measured and the expected histogram with the band that contains 95 % of
+    experiments, the expected one by type and by generation, and the residuals in standard
+    deviations. Expected cells are scaled to those measured.
 
     **Arguments:**
 
-    - `path`: write a `.png`, `.svg` or `.pdf` file.
+    - `model`: the model, often that of a calibration.
+    - `measured`: the histogram measured after `model.duration`.
+    - `path`: the `.png`, `.svg` or `.pdf` file to write; `None` for none.
+    - `bins`: the bins of both histograms; by default those that follow the measured channels, see
+      `ChannelBins`.
 
     **Returns:** the matplotlib figure.
 

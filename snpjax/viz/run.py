@@ -58,6 +58,7 @@ def raster(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
             image[outputs > 0] = [int(VERMILLION[i : i + 2], 16) / 255 for i in (1, 3, 5)]
             axes.imshow(image, aspect="auto", interpolation="nearest", extent=_extent(blocks, 1, 1))
         axes.set(xlim=(-0.5, table.shape[1] + 0.5), xlabel="step")  # as that of the heat map
+        whole_numbers(axes.xaxis)
         _name_rows(axes, solution, len(table))
         _say_blocks(axes, blocks, "a mark: some spike of", "")
         return axes
@@ -86,7 +87,7 @@ def heat_map(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
         low = int(blocks.values.min(initial=0))
         limits = {"cmap": "cividis", "vmin": 0, "vmax": high}
         if low < 0:
-            limits = {"cmap": "PuOr_r", "vmin": -max(high, -low), "vmax": max(high, -low)}
+            limits = {"cmap": "cividis", "vmin": -max(high, -low), "vmax": max(high, -low)}
         image = axes.imshow(
             blocks.values,
             aspect="auto",
@@ -98,6 +99,7 @@ def heat_map(solution: Solution, *, ax: "Axes | None" = None) -> "Axes":
         whole_numbers(bar.ax.yaxis)
         bar.set_label("spikes")
         axes.set_xlim(-every / 2, every * (table.shape[1] - 0.5))
+        whole_numbers(axes.xaxis)
         axes.set_xlabel("step" if every == 1 else f"step (every {every} kept)")
         _name_rows(axes, solution, len(table))
         _say_blocks(axes, blocks, "a pixel: the largest of", "" if every == 1 else " kept")
@@ -116,7 +118,7 @@ def whole_run(solution: Solution) -> "Figure":
 
 def _check_single(solution: object) -> None:
     if not isinstance(solution, Solution):
-        raise ValueError("This is no run of one path. Of a batch, draw one: `batch[0]`.")
+        raise ValueError("This is not a run of one path. Of a batch, draw one: `batch[0]`.")
 
 
 def _blocks(axes: "Axes", table: Num[np.ndarray, "neurons steps"]) -> BlockMaxima:

@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..drawing.scene import BLUE, ORANGE, SKY, VERMILLION
+from ..drawing.scene import BLUE, ORANGE, VERMILLION, YELLOW
 from .axes import WIDE, drawing
 
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes  # pyright: ignore[reportMissingImports]
 
-_COLOURS, _HATCHES = (BLUE, ORANGE, SKY), ("", "///", "...")
+#: Of directions, from dark to light.
+COLOURS, _HATCHES = (BLUE, ORANGE, YELLOW), ("", "///", "...")
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _ROW = 0.19  # inches of a bar
 
@@ -33,8 +34,8 @@ def timings(
 
     **Returns:** the axes.
 
-    **Raises:** `ValueError` for an empty table, a time that is no positive number, or a choice that
-    is not in it, all problems at once; `ImportError` without matplotlib.
+    **Raises:** `ValueError` for an empty table, a time that is not a positive number, or a choice
+    that is not in it, all problems at once; `ImportError` without matplotlib.
     """
     _check(seconds, chosen)
     directions = list(dict.fromkeys(direction for _, direction in seconds))
@@ -59,7 +60,7 @@ def timings(
                 lengths,
                 height * 0.9,
                 left=start,
-                color=_COLOURS[number % len(_COLOURS)],
+                color=COLOURS[number % len(COLOURS)],
                 hatch=_HATCHES[number % len(_HATCHES)],
                 edgecolor="white",
                 linewidth=0,
@@ -94,7 +95,7 @@ def _check(
     problems = [] if seconds else ["the table is empty (give {(layout, direction): seconds})"]
     for pair, value in seconds.items():
         if value is not None and not (np.isfinite(value) and value > 0):
-            problems.append(f"{pair}: {value!r} is no time (give seconds above 0, or None)")
+            problems.append(f"{pair}: {value!r} is not a time (give seconds above 0, or None)")
     known = {*seconds, *(layout for layout, _ in seconds)}
     if chosen is not None and chosen not in known:
         problems.append(f"{chosen!r} was chosen, but is not in the table")

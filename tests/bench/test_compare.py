@@ -78,7 +78,7 @@ def test_says_that_devices_differ(compared):
         (line(value=True), "old.jsonl:1: the figure has no valid `value`"),
         (line(value=0.0), "old.jsonl:1: `value` is 0.0; expected more than 0"),
         (line() + "\n" + line(unit="s"), "old.jsonl:2: 'sort' has another unit"),
-        (b"\xff\xfe\x00", "old.jsonl: this is no text"),
+        (b"\xff\xfe\x00", "old.jsonl: this is not a text"),
     ],
 )
 def test_refuses_other_files(text, message, tmp_path, monkeypatch):

@@ -1,10 +1,7 @@
 """Verdicts on systems: as the reference has it, with witnesses that run, and never on a truncated
 graph what a complete one contradicts."""
 
-import contextlib
-import io
 import json
-import re
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -24,7 +21,7 @@ from tests.cli.test_cli import invoke
 from tests.explore.test_explore import CHUNKS, MAX_CONFIGURATIONS
 from tests.spiking.test_timed_variants import padded
 from tests.support.branching import holds_in
-from tests.support.helpers import REPOSITORY, case_system, load_cases, many, with_ballast
+from tests.support.helpers import case_system, load_cases, many, with_ballast
 from tests.support.lassos import Lasso, is_true
 
 
@@ -402,11 +399,35 @@ def test_witness_of_a_safety_property(countdown):
     ]
 
 
+def test_witness_tells_inputs_in_words():
+    """Of the environment, which is no neuron of the user."""
+    system = snp.SpikingSystem(
+        [snp.Neuron("0{0}", 0, ["a+/a -> a"]), snp.Neuron("environment of o"), snp.Neuron("o")],
+        [("0{0}", "o")],
+        input={"0{0}": ()},
+    )
+    graph = snp.explore(system, inputs=snp.AnyInput(2, most=2))
+    assert str(snp.check(graph, "always o + '0{0}' <= 2".replace("'", '"'))).splitlines()[1:] == [
+        "  step 0: any input to 0{0} in steps 1 to 2",
+        "  step 1: input to 0{0}: 1 spike | 0{0} = 1",
+        "  step 2: 0{0}: a+/a -> a, input to 0{0}: 2 spikes | 0{0} = 2, o = 1",
+    ]
+    assert str(snp.check(graph, "eventually o >= 1")).splitlines()[1:] == [
+        "  step 0: any input to 0{0} in steps 1 to 2",
+        "  step 1: no input to 0{0} | no change",
+        "  step 2: no input to 0{0} | no change",
+        "  halts; the last configuration repeats",
+    ]
+
+
 def test_witness_that_halts(countdown):
     verdict = snp.check(countdown, "eventually o = 2")
     assert verdict.is_refuted and verdict.witness is not None and verdict.loop is not None
     assert verdict.witness[-1] == verdict.witness[verdict.loop]
-    assert "then it has halted" in verdict.summary and str(verdict).endswith("halted")
+    assert "then it has halted" in verdict.summary and "repeated from here" not in str(verdict)
+    *_, before, last = str(verdict).splitlines()
+    assert before.startswith(f"  step {verdict.loop}: c: ")
+    assert last == "  halts; the last configuration repeats"
     assert snp.check(countdown, "eventually halted")
     assert snp.check(countdown, "steady (halted and c = 0)")
 
@@ -514,7 +535,7 @@ def test_a_graph_without_edges_is_enough_for_safety():
 
 
 def test_limits_are_told():
-    bounded = snp.check(COUNTDOWN, "always o <= 2", max_depth=1)
+    bounded = snp.check(COUNTDOWN, "always o <= 2", max_depth=1, induction=False)
     assert bounded.status is snp.Status.BOUNDED and bounded.depth == 1
     assert "within 1 step" in bounded.summary
     with pytest.raises(ValueError, match="is bounded"):
@@ -616,16 +637,6 @@ def test_any_input():
     verdict = snp.check(system, "always o <= 2", inputs=inputs)
     assert verdict.is_refuted and verdict.num_steps == 4
     assert_witness(verdict)
-
-
-def test_the_page_is_true():
-    """What docs/checking.md says and shows."""
-    page = (REPOSITORY / "docs" / "checking.md").read_text()
-    names: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-        with contextlib.redirect_stdout(io.StringIO()) as shown:
-            exec(compile(block, "checking.md", "exec"), names)
-        assert shown.getvalue() in page
 
 
 # ---- all of CTL* ----
@@ -803,9 +814,10 @@ def model(tmp_path):
     [
         (["always o <= 2"], 0, "always o <= 2: proved (all of "),
         (["eventually halted", "always o <= 1"], 1, "always o <= 1: refuted (shown by 2 steps)"),
-        (["always o <= 2", "--max-depth", 1], 3, "bounded (not decided within 1 step"),
+        (["always o <= 2", "--max-depth", 1, "--no-induction"], 3, "bounded (not decided within 1"),
+        (["always o <= 2", "--max-depth", 1], 0, "always o <= 2: proved (by induction: o <= 2"),
         (["always o <= 1", "--saturate", "o=1"], 3, "always o <= 1: unknown"),
-        (["always o <= 2", "--max-configurations", 2], 3, "bounded"),
+        (["always o <= 2", "--max-configurations", 2, "--no-induction"], 3, "bounded"),
         (["always o = = 2"], 2, "  always o = = 2\n             ^"),
         (["eventually x > 2"], 2, "error: query:1:12: there is no neuron 'x'"),
         (["eventually c = 1", "--fair", "not halted"], 0, "vacuous: no path is fair"),

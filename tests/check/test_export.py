@@ -105,7 +105,7 @@ def test_populations_are_listed():
 
 def test_without_networkx(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "networkx", None)
-    message = r"networkx is not installed \(pip install '.\[io\]'\)"
+    message = r"networkx is not installed \(pip install '.\[io\]' in a clone of snpjax\)"
     with pytest.raises(ImportError, match=message):
         snp.to_networkx(SYSTEM)
     with pytest.raises(ImportError, match=message):

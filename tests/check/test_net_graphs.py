@@ -150,7 +150,7 @@ def test_what_is_read_off(graph):
     dead = sorted(set(range(graph.num_configurations)) - set(graph.sources.tolist()))
     assert tokens[dead].any() and graph.deadlocks().tolist() == graph.halting().tolist() == dead
     assert graph.num_transitions == graph.num_choices
-    with pytest.raises(ValueError, match="is no output neuron"):
+    with pytest.raises(ValueError, match="is not an output neuron"):
         graph.emitted()
     with pytest.raises(NotImplementedError, match="has no outputs to compare"):
         snp.equivalent(graph, graph)

@@ -288,6 +288,25 @@ def test_misspelt_words(text, word):
         parse_query(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "place", "name"),
+    [
+        ("always n 1 <= 3", "1:10", '"n 1"'),
+        ("eventually (n 12 = 3)", "1:15", '"n 12"'),
+        ("always y-2 <= 3", "1:8", '"y-2"'),
+        ("always y-2-b <= 3", "1:8", '"y-2-b"'),
+    ],
+)
+def test_names_that_need_quotes(text, place, name):
+    names = ["n 1", "n 12", "y", "y-2", "y-2-b", "y.1"]
+    system = snp.SpikingSystem([snp.Neuron(x) for x in names if x != "y"])
+    with pytest.raises(snp.QueryError, match="quote") as caught:
+        snp.check(system, text)
+    assert name in str(caught.value) and str(caught.value).startswith(f"query:{place}: ")
+    with_y = snp.SpikingSystem([snp.Neuron(x) for x in names])
+    assert snp.check(with_y, "always y-2 <= 3")  # a difference
+
+
 def test_words_of_the_language_are_those_of_its_grammar():
     package = resources.files("snpjax.check")
     names = ("grammar.lark", "conditions.lark")

@@ -69,7 +69,8 @@ def test_losses_are_refused(pair, tmp_path):
     assert result.stderr.splitlines() == [
         f"error: {target}: cuSNP cannot hold:",
         "  output neuron 'q' (left out)",
-        "Write another format, or write with these losses (lossy=True, --lossy).",
+        "Write a .snp.json file, which holds every part of a system, or write with these losses "
+        "(lossy=True, --lossy).",
     ]
     assert target.read_text() == "kept"
 
@@ -83,13 +84,16 @@ def test_losses_are_named(pair, tmp_path):
     assert snp.read(target).num_rules == 4
 
 
-def test_every_loss_has_its_line(tmp_path):
+def test_a_refusal_tells_losses_by_kind_and_every_loss_has_its_line(tmp_path):
     source, target = tmp_path / "many.snp.json", tmp_path / "many.in"
     neurons = [snp.Neuron(f"n{i}", 1, ["a(aa)+/a -> a"]) for i in range(50)]
     snp.write(snp.SpikingSystem(neurons), source)
     refused = invoke("convert", source, target).stderr.splitlines()
-    assert len(refused) == 52
-    assert refused[50] == "  guard a{3}(aa)* of neuron 'n49', rule 1 (the rule is left out)"
+    assert len(refused) == 3
+    one = "  guard a{3}(aa)* of neuron 'n0', rule 1 (the rule is left out)"
+    assert refused[1] == f"{one}; and 49 more like it"
+    report = json.loads(invoke("convert", source, target, "--json").stdout)
+    assert len(report["losses"]) == 50
     lost = invoke("convert", source, target, "--lossy").stderr.splitlines()
     assert len(lost) == 50
     assert all(line.startswith(f"warning: {target}: lost in cuSNP: guard") for line in lost)
@@ -192,7 +196,10 @@ def test_without_networkx(chain, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "networkx", None)
     result = invoke("convert", chain, tmp_path / "other.graphml")
     assert result.exit_code == 2
-    assert result.stderr == "error: networkx is not installed (pip install '.[io]')\n"
+    assert (
+        result.stderr
+        == "error: networkx is not installed (pip install '.[io]' in a clone of snpjax)\n"
+    )
 
 
 def test_the_help_names_every_format():

@@ -154,9 +154,12 @@ def test_written_files(naturals, tmp_path):
         (["--inputs", "3"], "No neuron has an input train. --inputs needs one."),
         (["--layout", "none"], "there is no layout 'none'"),
         (["--max-configurations", "0"], "--max-configurations"),
-        (["--memory", "4 Gb of it"], "'4 Gb of it' is no size (write a number of bytes, or 512M"),
-        (["--host-memory", "-4"], "'-4' is no size"),
-        (["--spill-folder", "no_such_folder"], "no_such_folder is no folder"),
+        (
+            ["--memory", "4 Gb of it"],
+            "'4 Gb of it' is not a size (write a number of bytes, or 512M",
+        ),
+        (["--host-memory", "-4"], "'-4' is not a size"),
+        (["--spill-folder", "no_such_folder"], "no_such_folder is not a folder"),
         (["--fingerprints", "--devices", "2"], "or --devices."),
     ],
 )

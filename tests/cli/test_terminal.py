@@ -197,7 +197,7 @@ def test_rules_go_before_output_neurons(native, outputs, width, expected):
 
 def test_rules_that_cannot_be_read_are_counted(native):
     text = succeed("run", native(rooms(1)), "--steps", 2, width=40)
-    assert [row[2] for row in cells(text).values() if row[3:]] == ["10 rules", "9 rules"]
+    assert [row[2] for row in cells(text).values() if row[3:]] == ["10 fired", "9 fired"]
 
 
 def test_numbers_are_never_cut(native):

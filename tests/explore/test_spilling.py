@@ -216,7 +216,7 @@ def test_edges_are_in_a_file_too(small_steps):
     ("options", "message"),
     [
         ({"device": -1}, "`device` is -1. Give a number of bytes"),
-        ({"folder": "/no/such/folder"}, "'/no/such/folder', which is no folder"),
+        ({"folder": "/no/such/folder"}, "'/no/such/folder', which is not a folder"),
     ],
 )
 def test_limits_that_makes_no_sense(options, message):

@@ -138,8 +138,8 @@ DIALECT = "this file has no @model, so it is read in the ESNP line dialect"
         ("@minst = (1,2)", "2:1", "not supported: input spikes (@minst; in the ESNP dialect tr"),
         ("@mdict = (x,y)", "2:1", "not supported: the synapse dictionary; "),
         ("@masth = x", "2:1", "not supported: astrocytes; "),
-        ("[a --> a]'x \"a+\"", "2:14", '"a+" is no count: ' + DIALECT),
-        ("[a --> a]'x \"a{3}\"", "2:14", '"a{3}" is no count: ' + DIALECT),
+        ("[a --> a]'x \"a+\"", "2:14", '"a+" is not a count: ' + DIALECT),
+        ("[a --> a]'x \"a{3}\"", "2:14", '"a{3}" is not a count: ' + DIALECT),
         # the usual mistakes
         ("@foo = x", "2:1", "unknown keyword @foo (did you mean @mout"),
         ("@mu x", "2:5", "expected '=', not 'x'"),

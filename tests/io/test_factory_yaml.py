@@ -244,7 +244,7 @@ def test_division():
         (model("- {id: x, type: output, position: {x: §a, y: 0}}"), '"x" is a (write a number)'),
         (model("- §7"), "the neuron is 7"),
         (model("- §{type: output}"), 'the neuron has no "id"'),
-        (model("- id: x\n  type: regular\n  content: 1\n  §id: y"), "stands twice in the neuron"),
+        (model("- id: x\n  type: regular\n  content: 1\n  §id: y"), "appears twice in the neuron"),
         (model("- {id: x, type: output}\n- {id: §x, type: output}"), "first at 2:8"),
         (model("- {id: x, type: output}", "synapses:\n- {from: §z, to: x}"), "no neuron 'z'"),
         (model("- {id: x, type: output}", "synapses: §7"), '"synapses" is 7 (write a list'),
@@ -366,7 +366,7 @@ def test_pyyaml_is_optional(monkeypatch, tmp_path):
 
     monkeypatch.setattr(builtins, "__import__", without_yaml)
     monkeypatch.delitem(sys.modules, "yaml")
-    with pytest.raises(ReadError, match=r'needs PyYAML \(install it with: pip install "\.\[io\]'):
+    with pytest.raises(ReadError, match=r"needs PyYAML \(pip install '\.\[io\]' in a clone"):
         parse(PAIR)
     snp.write(PAIR_SYSTEM, tmp_path / "pair.yaml")  # which needs none
 

@@ -25,7 +25,7 @@ def read_chain(source: Source, level: Level) -> snp.SpikingSystem:
     spikes, at = [], 0
     for line in source.text.splitlines():
         if not line.isdecimal():
-            report.error(at, f"{line!r} is no number of spikes (write digits)")
+            report.error(at, f"{line!r} is not a number of spikes (write digits)")
         spikes.append(line)
         at += len(line) + 1
     report.finish()
@@ -51,7 +51,7 @@ def test_a_format_of_systems_from_outside(tmp_path):
     snp.write(system, path, format=CHAIN)
     assert path.read_text() == "2\n0\n1\n" and snp.read(path, format=CHAIN) == system
     path.write_text("2\nx\n")
-    with pytest.raises(snp.ReadError, match=r"model.pli:2:1: 'x' is no number of spikes"):
+    with pytest.raises(snp.ReadError, match=r"model.pli:2:1: 'x' is not a number of spikes"):
         snp.read(path, format=CHAIN)
     with_output = snp.SpikingSystem(system.neurons, system.synapses, output="n1")
     with pytest.raises(snp.WriteError, match=r"chains cannot hold:\n  output neuron 'n1'"):
@@ -134,3 +134,22 @@ def test_a_shared_suffix_is_decided_by_the_text(tmp_path, monkeypatch):
         snp.read_net(path)
     with pytest.raises(snp.ReadError, match="a.chain: no format is recognised"):
         formats.format_to_read(Source("a.chain", "1"), "net")
+
+
+def test_a_trained_system_is_refused_in_few_lines(tmp_path):
+    """Weights are losses of one kind, and the message names the format that holds them."""
+    neurons = [snp.Neuron(f"x{i}", 0, ["a -> a"]) for i in range(20)]
+    synapses = [("x0", f"x{i}", (-1) ** i * (i + 1)) for i in range(1, 20)]
+    system = snp.SpikingSystem(neurons, synapses, signed=True)
+    with pytest.raises(snp.WriteError) as caught:
+        snp.write(system, tmp_path / "x.pli")
+    assert len(caught.value.items) == 20
+    assert str(caught.value).splitlines() == [
+        "P-Lingua 4 cannot hold:",
+        "  the declaration that counts may be negative (written without it)",
+        "  weight -2 of synapse (x0, x1) (written with weight 1); and 18 more like it",
+        "Write a .snp.json file, which holds every part of a system, or write with these losses "
+        "(lossy=True, --lossy).",
+    ]
+    snp.write(system, tmp_path / "x.snp.json")
+    assert snp.read(tmp_path / "x.snp.json") == system

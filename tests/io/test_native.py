@@ -283,7 +283,7 @@ ASTROCYTES = ', "synapses": [["x", "y"]], "variant": {"kind": "astrocytes", "ast
         (
             ', "variant": {"kind": "exhaustive"}, "level": "strict"',
             "3:14",
-            "no part of the definit",
+            "not part of the definit",
         ),
         (
             ', "variant": {"kind": "exhaustive"}, "compatibility": {"closed_receives": true}',
@@ -398,7 +398,7 @@ def test_a_bad_variant_hides_only_what_another_would_allow():
         ("[{}]", "", "2:2", 'the neuron has no "id"'),
         ('[{"id": 3}]', "", "2:9", "the id of a neuron is 3"),
         ('[{"id": "x", "color": 1}]', "", "2:14", "unknown key 'color'"),
-        ('[{"id": "x", "id": "y"}]', "", "2:14", "stands twice in the neuron (remove one); first"),
+        ('[{"id": "x", "id": "y"}]', "", "2:14", "appears twice in the neuron (remove one); first"),
         ('[{"id": "x"},\n {"id": "x"}]', "", "3:9", "declared twice"),
         ('[{"id": "x", "spikes": 1.5}]', "", "2:24", "the number of spikes is 1.5"),
         ('[{"id": "x", "spikes": true}]', "", "2:24", "the number of spikes is true"),

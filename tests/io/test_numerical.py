@@ -65,7 +65,7 @@ def test_nodes_of_one_type_and_label_are_told_apart_by_their_ids(tmp_path):
     "where, value, message",
     [
         (("nodes", 0, "data", "type"), "neuron", "the type is 'neuron' (write \"reg\""),
-        (("nodes", 1, "id"), "a", "the id 'a' stands twice"),
+        (("nodes", 1, "id"), "a", "the id 'a' appears twice"),
         (("nodes", 0, "data", "var_", 1, 0), "x", "neuron 'p' has the variable 'x' twice"),
         (("nodes", 0, "data", "var_", 0, 1), "1e5", "neuron 'p', variable 'x' is '1e5' (write"),
         (("nodes", 0, "data", "prf", 0, 1), "1/0", "the threshold is '1/0' (write a number"),
@@ -75,7 +75,7 @@ def test_nodes_of_one_type_and_label_are_told_apart_by_their_ids(tmp_path):
         (("nodes", 0, "data", "train"), ["1"], "neuron 'p' has a train"),
         (("nodes", 3, "data", "var_"), [["x", "1"]], "output 'q' has 'var_'"),
         (("edges", 0, "target"), "e", "there is no node 'e'"),
-        (("edges", 0), EDGES[1], "this edge stands twice"),
+        (("edges", 0), EDGES[1], "this edge appears twice"),
         (("edges", 2, "target"), "d", 'an edge from "in" to "out"'),
         (("notes",), 1, "the file has the unknown key 'notes'"),
         (("nodes", 2, "data", "train", 0), "9" * 320, "input 'in' is"),

@@ -74,7 +74,7 @@ def arc(inside: str = "", attributes: str = "") -> str:
         ),
         (
             place("<initialMarking>^<text>1</text></initialMarking>", ' initialMarking="2"'),
-            "the marking of 'p' is said twice, 1 and 2 tokens",
+            "the marking of 'p' is declared twice, 1 and 2 tokens",
         ),
         ("^<net id='inner'/>", "<net> in <page> is a net inside a net"),
         # Coloured content
@@ -147,9 +147,9 @@ def arc(inside: str = "", attributes: str = "") -> str:
         ),
         (
             place("<initialMarking>^<value>Red,1,2</value></initialMarking>"),
-            "'Red,1,2' is no number, nor colours with the number of each",
+            "'Red,1,2' is not a number, nor colours with the number of each",
         ),
-        (arc("<inscription>^<value></value></inscription>"), "'' is no integer"),
+        (arc("<inscription>^<value></value></inscription>"), "'' is not an integer"),
         # Tina
         (transition("^<delay><interval/></delay>"), "<delay> in <transition>: times, rates"),
     ],
@@ -287,9 +287,9 @@ def test_shared_nodes_and_constants_of_tapaal():
     assert net == net_of_text("take: stock !4done -> 2done", {"stock": 2})
     text = TAPN[0].replace('<shared-place initialMarking="2"', '<shared-place initialMarking="3"')
     (message,) = findings(text, "tapn").values()
-    assert "the marking of 'stock' is said twice, 2 and 3 tokens" in message
+    assert "the marking of 'stock' is declared twice, 2 and 3 tokens" in message
     text = TAPN[0].replace('value="2"', 'value="two"')
-    assert "the inscription of arc 'o': 'two' is no integer" in next(
+    assert "the inscription of arc 'o': 'two' is not an integer" in next(
         iter(findings(text, "tapn").values())
     )
     text = TAPN[0].replace("<constant", '<shared-transition name="take" urgent="true"/><constant')
@@ -334,10 +334,10 @@ def test_only_nets_have_final_markings():
 @pytest.mark.parametrize(
     ("inside", "message"),
     [
-        ('<place idref="x"><text>1</text></place>', "names 'x', which is no place"),
-        ('<place idref="t"><text>1</text></place>', "names 't', which is no place"),
+        ('<place idref="x"><text>1</text></place>', "names 'x', which is not a place"),
+        ('<place idref="t"><text>1</text></place>', "names 't', which is not a place"),
         ('<place idref="p"><text>-1</text></place>', "a final marking of 'p' is -1"),
-        ('<place idref="p"/>', "does not say the tokens of 'p'"),
+        ('<place idref="p"/>', "does not set the tokens of 'p'"),
         ('<place idref="p"><text>1</text></place>' * 2, "names 'p' twice"),
         ('<place idref="p" weight="2"><text>1</text></place>', "'weight' of <finalPlace>"),
         ("<transition/>", "<transition> in <marking> is not known"),
@@ -403,14 +403,14 @@ def test_groups_of_greatspn():
     [
         ("|0|", "^0", "this is no GreatSPN net"),
         ("f   1", "^g   1", "the header begins with f"),
-        ("f   1   3", "f   1   ^x", "the number of places: 'x' is no integer"),
+        ("f   1   3", "f   1   ^x", "the number of places: 'x' is not an integer"),
         ("f   1   3", "f   1   ^-3", "the number of places is -3"),
         ("f   1   3", "f   1   99999999999", "the number of places is 99999999999"),
         ("K 3", "K ^-7134", "the parameter 'K' has no value"),
-        ("K 3", "K ^3.5", "its value: '3.5' is no integer"),
+        ("K 3", "K ^3.5", "its value: '3.5' is not an integer"),
         ("-1 1.0 1.0 1.2", "^-2 1.0 1.0 1.2", "there is no marking parameter 2 (there are 1;"),
         ("-1 1.0 1.0 1.2", "^-10001 1.0 1.0 1.2", "place 'idle' is coloured content"),
-        ("-1 1.0 1.0 1.2", "-1 1.0 ^here 1.2", "a coordinate: 'here' is no number"),
+        ("-1 1.0 1.0 1.2", "-1 1.0 ^here 1.2", "a coordinate: 'here' is not a number"),
         ("3.2 1.1 0", "3.2 1.1 0 ^1.0 1.0 C", "place 'done' is coloured content"),
         ("3.2 1.1 0", "3.2 1.^1", "a layer, or the 0 after the last one is expected at the end"),
         ("busy   ", "^idle   ", "the name 'idle' of a place is there twice"),
@@ -420,7 +420,7 @@ def test_groups_of_greatspn():
         ("fast|x|y -1.0", "fast|x|y ^-inf", "there is no rate parameter inf"),
         ("fast|x|y -1.0", "fast|x|y ^nan", "the rate nan of transition 'fast'"),
         ("fast|x|y -1.0", "fast|x|y ^-510", "the function of the marking as the rate of trans"),
-        ("fast|x|y -1.0", "fast|x|y ^fast", "'fast' is no number"),
+        ("fast|x|y -1.0", "fast|x|y ^fast", "'fast' is not a number"),
         ("slow    1.0 1 ", "slow    1.0 ^4 ", "4 as the number of servers of transition 'slow'"),
         ("slow    1.0 1 0", "slow    1.0 0 ^127", "the distribution of transition 'slow'"),
         ("slow    1.0 1 0", "slow    1.0 0 ^3", "there is no group 3 (there are 2)"),
@@ -428,7 +428,11 @@ def test_groups_of_greatspn():
         ("   2 1 1 0", "   2 ^4 1 0", "there is no place 4 (there are 3)"),
         ("   2 1 1 0", "   ^0 1 1 0", "the weight of the input arc of transition 'slow' is 0"),
         ("   2 1 1 0", "   2 1 1 0 ^0.0 0.0 <x>", "has a function, of colours or of the marking"),
-        ("1.2 1.0\n   1\n", "1.2 1.0\n   ^1x\n", "the number of output arcs: '1x' is no integer"),
+        (
+            "1.2 1.0\n   1\n",
+            "1.2 1.0\n   ^1x\n",
+            "the number of output arcs: '1x' is not an integer",
+        ),
         ("G2 0.0 0.0 5", "G2 0.0 0.0 ^1", "a group of priority 1 after one of priority 1"),
         ("   3 2 0 0\n   0\n   0\n", "   3 2 0 0\n   ^0", "unexpected end of file: the number of"),
         ("   3 2 0 0\n   0\n   0\n", "   3 2 0 0\n   0\n   0\n^more", "there is more after the la"),

@@ -309,7 +309,7 @@ def test_cases_read_back(case):
         dictionary=system.dictionary,
         rules_by_label=system.rules_by_label,
     )
-    has_table = "names that are no labels" in text
+    has_table = "names that are not labels" in text
     is_plain = all(w == 1 for _, _, w in system.synapses) and len(system.input) < 2
     assert is_plain == (not losses)
     again = read(text)

@@ -382,7 +382,7 @@ x 1 1
         ("1 1 9999999999999999 0 0\n", "1:25", "unexpected end of file after 0 lines"),
         ("1 1 1 0 0\n-9223372036854775808 1 1", "2:1", "does not fit"),
         ("1 1 1 0 0\n-9223372036854775807 1 1", "2:1", "place 9223372036854775807 is out"),
-        ("1 1 1 0 0\n+1 1 1", "2:1", "'+1' is no integer"),
+        ("1 1 1 0 0\n+1 1 1", "2:1", "'+1' is not an integer"),
         ("1 1 0 1 0\n0 5", "2:1", "indices start at 1"),
         ('1 0 0 0 0\n; snpjax {"places": ["a", "b"]}', "2:1", "2 names for 1"),
         ("1 0 0 0 0\n; snpjax [", "2:1", "no JSON"),
@@ -400,7 +400,7 @@ def test_mistakes_of_lsn_files(text, place, message):
     [
         ("", "1:1", "the header `m n mm`"),
         ("1 1", "1:3", "the header `m n mm`"),
-        ("1 x 1", "1:3", "'x' is no integer"),
+        ("1 x 1", "1:3", "'x' is not an integer"),
         ("1 -1 1", "1:3", "n is -1"),
         ("1 99999999 1", "1:3", "more than"),
         ("1 1 1\n0 1\n0", "3:1", "D-value has 0 of its 1"),
@@ -468,20 +468,20 @@ def test_mistakes_of_msn_files(text, place, message):
         ("tr t*2 a -> b", "1:4", "a name is expected"),
         ("tr t a -> b -> c", "1:6", "more than one `->`"),
         ("tr t a -> b?1", "1:11", "only input arcs test"),
-        ("tr t a*x -> b", "1:6", "no mark of an arc"),
-        ("tr t a*99999999999999999999 -> b", "1:6", "no mark of an arc"),
+        ("tr t a*x -> b", "1:6", "not a mark of an arc"),
+        ("tr t a*99999999999999999999 -> b", "1:6", "not a mark of an arc"),
         ("tr t a!-2 -> b", "1:6", "stopwatch"),
         ("tr t a?2 a?3 -> b", "1:10", "two thresholds, 2 and 3 (remove one); first at 1:6"),
         ("tr t a*9223372036854775807 a -> ", "1:28", "do not fit"),
         ("tr t (3) a -> b", "1:7", "not expected here"),
         ("tr t : -> b", "1:6", "a label is expected"),
         ("tr t ]0,w[ a -> b", "1:6", "the interval ]0,w[ of transition 't': times"),
-        ("pl p (x)", "1:7", "no marking"),
-        ("pl p (-1)", "1:7", "no marking"),
+        ("pl p (x)", "1:7", "not a marking"),
+        ("pl p (-1)", "1:7", "not a marking"),
         ("pl p (1)\npl p (2)", "2:7", "marked twice (remove one); first at 1:7"),
         ("tr t ->\npr t", "2:1", "a priority is written"),
         ("tr t ->\npr > t", "2:1", "a priority is written"),
-        ("tr t ->\npr t > t*2", "2:8", "no transition"),
+        ("tr t ->\npr t > t*2", "2:8", "not a transition"),
         ("tr {} -> a", "1:4", "empty"),
         ("tr t {} -> a", "1:6", "empty"),
         ("net n m", "1:7", "not expected here"),
@@ -510,19 +510,19 @@ def test_intervals_may_be_dropped():
     [
         ("q 1 2", "1:1", "begins no line of a drawing"),
         ("p 1 2 a", "1:1", "`p x y name marking anchor` is expected"),
-        ("p x 2 a 1 n", "1:3", "no coordinate"),
-        ("p 1 nan a 1 n", "1:5", "no coordinate"),
-        ("p 1 2 a -1 n", "1:9", "no marking"),
+        ("p x 2 a 1 n", "1:3", "not a coordinate"),
+        ("p 1 nan a 1 n", "1:5", "not a coordinate"),
+        ("p 1 2 a -1 n", "1:9", "not a marking"),
         ("p 1 2 {} 0 n", "1:7", "empty name"),
         ("p 1 2 {a 0 n", "1:7", "'}'"),
         ("p 1 2 a 0 n\nt 1 2 t 0 w n\ne t a ?1 n", "3:7", "only input arcs test"),
-        ("p 1 2 a 0 n\nt 1 2 t 0 w n\ne a t x n", "3:7", "no mark"),
+        ("p 1 2 a 0 n\nt 1 2 t 0 w n\ne a t x n", "3:7", "not a mark"),
         ("t 1 2 t 0 w n\nt 1 2 u 0 w n\ne t u 2 n", "3:7", "weight 1"),
         ("t 1 2 t 0 w n\nt 1 2 u 0 w n\ne t u 1 n\ne u t 1 n", "4:1", "cycle"),
-        ("t 1 2 t c 0 w n {*HSN(add.lsn i a)} s", "1:17", "is no substitution"),
+        ("t 1 2 t c 0 w n {*HSN(add.lsn i a)} s", "1:17", "is not a substitution"),
         ("t 1 2 t c 0 w n {*HSN(add.lsn i a 1)} s", "1:17", "no place 'a'"),
         ("p 1 2 a 0 n\nt 1 2 t c 0 w n {*HSN(add.lsn q a 1)} s", "2:17", "none of i, o, s"),
-        ("p 1 2 a 0 n\nt 1 2 t c 0 w n {*HSN(add.lsn i a 0)} s", "2:17", "no place of a sub"),
+        ("p 1 2 a 0 n\nt 1 2 t c 0 w n {*HSN(add.lsn i a 0)} s", "2:17", "not a place of a sub"),
     ],
 )
 def test_mistakes_of_drawings(text, place, message):
@@ -708,7 +708,7 @@ def test_subnets_do_not_leave_the_folder_of_their_file(tmp_path):
     for name in ("file.lsn", "absolute.lsn", "folder/outside.lsn"):
         with pytest.raises(snp.ReadError, match=fix):
             snp.read_net(high(tmp_path / "nets", "a.hsn", name))
-    with pytest.raises(snp.ReadError, match="no name of a file|no sub-net"):
+    with pytest.raises(snp.ReadError, match="not a name of a file|no sub-net"):
         snp.read_net(high(tmp_path / "nets", "a.hsn", "loop.lsn"))
     linked = snp.read_net(high(tmp_path / "nets", "a.hsn", "good.lsn"))
     # The folder may be reached by a link, and so may the file.
@@ -779,7 +779,7 @@ def test_what_is_too_large_is_refused_at_once(tmp_path):
         snp.read_net(path)
     assert str(caught.value).splitlines() == [
         f"{path}:{line}:5: the sub-net n39.hsn cannot be read: {tmp_path / 'n0.lsn'}:3:6: 'x' is "
-        "no integer (write one)"
+        "not an integer (write one)"
         for line in (6, 11)
     ]
 
@@ -870,7 +870,7 @@ def test_generate_and_convert(tmp_path):
         (["generate", "mmul", "a.mcc", "--size", 13], 1, "Write LSN"),
         (["convert", "bad.lsn", "a.lsn"], 2, "bad.lsn:1:1"),
         (["convert", "good.net", "a.lsn"], 1, "test arc from x to b"),
-        (["convert", "good.net", "a.lsn", "--net", "n"], 2, "no option `net`"),
+        (["convert", "good.net", "a.lsn", "--net", "n"], 2, "no option --net"),
         (["convert", "good.net", "a.lsn", "--from", "nte"], 2, "there is no format 'nte'"),
         (["convert", "timed.net", "a.lsn"], 2, "--drop-time"),
         (["convert", "timed.net", "a.lsn", "--drop-time"], 0, ""),

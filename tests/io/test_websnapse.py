@@ -594,7 +594,7 @@ O = {"id": "o", "type": "output"}  # noqa: E741
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (model(neuron("i"), rule_dict=[r"§^a\to a"]), "does not say whose it is"),
+        (model(neuron("i"), rule_dict=[r"§^a\to a"]), "does not name its neuron"),
         (model(neuron("i"), rule_dict=[r"[a\to a]_§z"]), "no neuron 'z' (the only one is 'i')"),
         (model(neuron("i"), rule_dict="§:{}"), '"rule_dict" is an object'),
         (model(GROWING, synapses=[("j", "§^z", 1)]), "no neuron 'z'"),
@@ -802,7 +802,7 @@ def test_a_name_that_is_missing_hides_unknown_names():
 def test_keys_that_stand_twice():
     text = PAIR.replace('"id": "p", ', '"id": "p", "id": "r", ')
     (message,) = [m for m in findings(text).values() if "twice" in m]
-    assert message == "the key 'id' stands twice in the neuron (remove one); first at 3:5"
+    assert message == "the key 'id' appears twice in the neuron (remove one); first at 3:5"
 
 
 def test_trains_are_bounded(monkeypatch):

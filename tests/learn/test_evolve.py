@@ -77,7 +77,7 @@ def test_what_is_no_space_is_refused():
         learn.Space(neurons=2, outputs=3)
     with pytest.raises(ValueError, match="Give cases of up to 2 steps of 1 inputs"):
         learn.evolve(SPACE, answers, steps=2, key=jr.key(0), input=TRAINS)
-    with pytest.raises(ValueError, match="no numbers of spikes"):
+    with pytest.raises(ValueError, match="not numbers of spikes"):
         learn.evolve(SPACE, answers, steps=9, key=jr.key(0), input=-TRAINS)
     with pytest.raises(ValueError, match="8 systems or more"):
         learn.evolve(SPACE, answers, steps=9, key=jr.key(0), input=TRAINS, population=7)
@@ -101,7 +101,7 @@ def test_replayed_runs_are_runs():
         assert found.trains[: exact.steps, :, path].tolist() == exact.spike_trains.tolist()
     with pytest.raises(ValueError, match=r"Give \(2, paths\)"):
         learn.replay(system, spikes[:, 0], steps=6)
-    with pytest.raises(ValueError, match="no whole number"):
+    with pytest.raises(ValueError, match="not a whole number"):
         learn.replay(system, spikes + 0.5, steps=6)
     with pytest.raises(ValueError, match="is not replayed"):
         growing = snp.SpikingSystem([snp.Neuron("x", 1, ["[a]_x -> []_x || []_x"])])

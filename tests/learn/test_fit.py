@@ -9,7 +9,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from snpjax import learn
+from snpjax import Checkpoint, learn
 from snpjax_formats import NotEnoughMemory
 
 
@@ -107,6 +107,81 @@ def test_what_cannot_be_trained_is_refused():
         fit(X, batch_size=22)
     with pytest.raises(ValueError, match="nothing to train"):
         fit(X, where=lambda line: ())
+
+
+def test_the_best_model_is_that_of_the_lowest_validation_loss():
+    """Large steps go past the minimum and back: one epoch at a time says what each reached."""
+    y, options = (3 * X + 1).astype(np.float32), {"batch_size": 7, "optimiser": Descent(0.95)}
+    found = fit(y, epochs=5, validation=(X[3:12], y[3:12]), **options)
+    reached = [fit(y, epochs=n, **options).model for n in range(1, 6)]
+    expected = [np.mean((m.slope * X[3:12] + m.start - y[3:12]) ** 2) for m in reached]
+    np.testing.assert_allclose(found.validation_losses, expected, rtol=1e-5)
+    best = reached[int(np.argmin(expected))]
+    assert np.argmin(expected) < 4  # otherwise the last one is the best
+    assert (found.best.slope, found.best.start) == (best.slope, best.start)
+    assert found.model.slope == reached[-1].slope and len(found.losses) == 15
+
+
+def test_validation_changes_no_training():
+    plain, other = fit(3 * X), fit(3 * X, validation=(X, X))
+    assert plain.losses.tolist() == other.losses.tolist()
+    assert plain.best is plain.model and plain.validation_losses.shape == (0,)
+    assert fit(X, epochs=0, validation=(X, X)).best.slope == 0
+
+
+def noisy(line, x, y, key):
+    return jnp.mean(line.slope * x - y) + jr.uniform(key)
+
+
+class Still(Descent):
+    """Changes nothing."""
+
+    def update(self, slopes, state, parameters):
+        return jax.tree.map(jnp.zeros_like, slopes), state
+
+
+def test_validation_has_the_same_key_in_every_epoch_and_the_first_of_equal_ones_is_best():
+    options = {"epochs": 3, "key": jr.key(0), "batch_size": 5, "validation": (X, X)}
+    found = learn.fit(LINE, noisy, Still(0.0), (X, X), **options)
+    assert len({*found.validation_losses.tolist()}) == 1
+
+
+def test_a_validation_loss_that_is_no_number_is_not_the_best():
+    def until(line, x, y, key):
+        value = loss(line, x, y, key)
+        return jnp.where((line.slope > 0.5) & (x[0] == 5), jnp.nan, value)
+
+    options = {"key": jr.key(0), "batch_size": 5, "validation": (X + 6, 3 * X)}
+    found = learn.fit(LINE, until, Descent(0.02), (X, 3 * X), epochs=9, **options)
+    finite = np.isfinite(found.validation_losses)
+    assert finite[0] and not finite[-1]
+    few = int(np.nanargmin(found.validation_losses)) + 1
+    assert found.best.slope == fit(3 * X, epochs=few, optimiser=Descent(0.02)).model.slope
+
+
+def test_the_best_model_outlives_a_training_that_fails():
+    def endless(line, x, y, key):
+        return jnp.where(line.slope > 1, jnp.inf, loss(line, x, y, key))
+
+    with pytest.raises(learn.NotFinite) as stop:
+        options = {"key": jr.key(0), "batch_size": 5, "validation": (X, 0 * X)}
+        learn.fit(LINE, endless, DESCENT, (X, 3 * X), epochs=30, **options)
+    assert stop.value.best.slope == fit(3 * X, epochs=1).model.slope < stop.value.model.slope
+
+
+@pytest.mark.parametrize("held_out", [(X,), (X, X[1:]), (X[:0], X[:0]), (X, X[:, None])])
+def test_validation_data_have_the_columns_of_the_data(held_out):
+    with pytest.raises(ValueError, match="Give the same columns, and one row or more"):
+        fit(X, validation=held_out)
+
+
+def test_a_fit_goes_on_with_its_best_model(tmp_path):
+    options = {"optimiser": Descent(0.95), "batch_size": 7, "validation": (X[3:], 3 * X[3:])}
+    straight = fit(3 * X, epochs=5, **options)
+    for _ in range(2):  # the second call begins where the first one ended
+        saved = fit(3 * X, epochs=5, checkpoint=Checkpoint(tmp_path / "c"), **options)
+        assert saved.validation_losses.tolist() == straight.validation_losses.tolist()
+        assert (saved.best.slope, saved.best.start) == (straight.best.slope, straight.best.start)
 
 
 def synapses(network):

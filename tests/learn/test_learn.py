@@ -355,6 +355,14 @@ def test_parameters_that_are_no_numbers_of_spikes_are_not_exported():
     with pytest.raises(ValueError, match="'low' of neuron 'x' is 0.25 away from a whole number"):
         learn.to_system(part)
     assert learn.to_system(part, round=True) == learn.to_system(model)
+    weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
+    shifted = jax.tree.map(
+        lambda w, is_one: w + jnp.where(is_one, 0.125, 0), weights, model.is_synapse
+    )
+    part = eqx.tree_at(lambda m: m.synapses, model, eqx.combine(shifted, rest))
+    source, target, _ = counter().synapses[0]
+    found = learn.rounding(part)
+    assert found == (0.125, f"the weight of the synapse ({source}, {target})")
     broken = eqx.tree_at(lambda m: m.low, model, model.low * jnp.nan)
     with pytest.raises(ValueError, match="NaN"):
         learn.to_system(broken, round=True)

@@ -5,6 +5,7 @@ import json
 import math
 import os
 from bisect import bisect_left
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -331,6 +332,36 @@ def test_an_edge_belongs_to_the_bin_below():
     assert counts.sum() == 2
 
 
+@given(
+    st.lists(st.floats(0.01, 3), min_size=1, max_size=60),
+    st.integers(1, 30),
+    st.floats(1e-3, 1e3),
+)
+def test_bins_of_channels_hold_equally_many(steps, max_bins, lowest):
+    channels = np.exp(np.cumsum(steps))
+    bins = pr.ChannelBins.of_channels(channels, lowest=lowest, max_bins=max_bins)
+    edges = bins.edges
+    assert np.all(np.diff(edges) > 0) and bins.num == len(edges) <= 2 * max_bins
+    assert edges[0] <= lowest * (1 + 1e-9)
+    assert bins.lowest == edges[0] < channels[0]
+    held = [sum(low < x <= high for x in channels) for low, high in pairwise(edges)]
+    assert sum(held) == len(channels)  # none outside
+    per_bin = -(-len(channels) // max_bins)
+    above = -(-len(channels) // per_bin) - 1  # bins over the first one with channels
+    assert set(held[len(held) - above :]) <= {per_bin}
+
+
+def test_halves_of_channels_make_no_comb():
+    """Equal cells in channels of one ratio, which is no root of 2: bins of generations are full."""
+    channels = 10.0 ** (np.arange(300) / 100)
+    bins = pr.ChannelBins.of_channels(channels, lowest=1 / 64)
+    for generation in range(4):
+        cells = bins.count(channels / 2**generation, np.ones(300, int))
+        assert set(cells[cells > 0][1:-1]) == {3.0}
+    other = pr.Bins(1.0, 1000.0, 128)  # which follow no channels
+    assert len(set(other.count(channels, np.ones(300, int))[1:-1])) > 1
+
+
 def test_distance_is_that_of_the_reference():
     rng = np.random.default_rng(0)
     s, h = rng.random(30) * 9, rng.integers(0, 20, 30)
@@ -347,7 +378,11 @@ def test_distance_is_that_of_the_reference():
     [
         ([1.0, 2.0], [3, -1], "channel 1 (fluorescence 2, count -1): negative count"),
         ([2.0, 1.0], [3, 1], "channel 1 (fluorescence 1, count 1): not in ascending order"),
-        ([1.0, 1.0], [3, 1], "channel 1 (fluorescence 1, count 1): this fluorescence stands twice"),
+        (
+            [1.0, 1.0],
+            [3, 1],
+            "channel 1 (fluorescence 1, count 1): this fluorescence appears twice",
+        ),
         ([1.0, math.nan], [3, 1], "channel 1 (fluorescence nan, count 1): fluorescence is to be"),
         ([1.0, 2.0], [3.0, math.nan], "channel 1 (fluorescence 2, count nan): the count is not fi"),
         ([1.0, 2.0], [3.0, 0.5], "channel 1 (fluorescence 2, count 0.5): the count is not an int"),

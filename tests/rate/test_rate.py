@@ -333,7 +333,7 @@ def test_everything_wrong_is_said_at_once():
         "`drive_every` is 0",
         "no population 'c'",
         "`delay` is negative",
-        "no multiple of dt",
+        "not a multiple of dt",
         "`graph` is from 3 to 3",
         "`layout` is 'dense'",
         "`delay` has shape (7,)",
@@ -424,5 +424,5 @@ def test_a_solver_of_diffrax():
 
 def test_what_is_no_differential_equation():
     machine = snp.lower(simple()).machine
-    with pytest.raises(ValueError, match="no differential equation"):
+    with pytest.raises(ValueError, match="not a differential equation"):
         machine.derivative(machine.init().variables)

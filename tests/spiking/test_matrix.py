@@ -142,8 +142,8 @@ def test_layout_that_does_not_fit_is_refused_with_what_would(monkeypatch):
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda m: m.spiking_vector([2, -1]), "2 is no rule of neuron 'x', which has 1"),
-        (lambda m: m.spiking_vector([0, -2]), "-2 is no rule of neuron 'y'"),
+        (lambda m: m.spiking_vector([2, -1]), "2 is not a rule of neuron 'x', which has 1"),
+        (lambda m: m.spiking_vector([0, -2]), "-2 is not a rule of neuron 'y'"),
         (lambda m: m.spiking_vector([0]), "Give one a neuron"),
         (lambda m: m.next([1], [0, 0, 0]), "(1,) spikes and (3,) rules for a system of 2"),
     ],

@@ -309,7 +309,7 @@ def plastic(**changes):
         ({"alpha": ["+"]}, "rule 1: `alpha` has shape (1,) (give one text, or one for each"),
         ({"guard": "b"}, "population 'p', rule 1: "),
         ({"targets": ["p"]}, "rule 1: `targets` is ['p'] (give a graph for each population)"),
-        ({"targets": {"p": 3}}, "rule 1: 3 is no graph (give one of snpjax.graphs"),
+        ({"targets": {"p": 3}}, "rule 1: 3 is not a graph (give one of snpjax.graphs"),
         ({"targets": {}}, "rule 1: neuron p[0] has no targets (give it some, or a guard without"),
         (
             {"targets": {"z": graphs.AllToAll()}},

@@ -440,9 +440,9 @@ def test_paths_of_populations():
         (lambda: [snp.Population("a", 2, [1, -2])], "`spikes` is -2 in neuron a[1]"),
         (lambda: [snp.Population("a", 2, 1.5)], "`spikes` is 1.5 (give integers)"),
         (lambda: [snp.Population(["a"], 1)], "population 0 has the name ['a']"),
-        (lambda: ["a"], "'a' is no population"),
-        (lambda: [snp.Population("a", 1, 0, 5)], "5 are no rules (give a list)"),
-        (lambda: [snp.Population("a", 1, 0, [5])], "5 is no rule"),
+        (lambda: ["a"], "'a' is not a population"),
+        (lambda: [snp.Population("a", 1, 0, 5)], "5 are not rules (give a list)"),
+        (lambda: [snp.Population("a", 1, 0, [5])], "5 is not a rule"),
         (lambda: [snp.Population("a", 1, 0, [snp.RuleTemplate([1, 3], 1)])], "a term of the guard"),
         (lambda: [snp.Population("a", 2, 0, ["a -> "])], "population 'a': rule 'a -> '"),
         (
@@ -490,7 +490,7 @@ def test_wrong_population_is_refused(build, message):
         (graphs.Pairs([0], [3]), "Edge 0 has target 3, but there are 3 targets"),
         (graphs.RandomInDegree(3, 0), "`in_degree` is 3, but there are only 2"),
         (graphs.AllToAll(-1), "has a negative weight (build the system with signed=True)"),
-        ("all", "'all' is no graph"),
+        ("all", "'all' is not a graph"),
         (graphs.AllToAll(0), "has synapses of weight 0"),
         (graphs.Pairs([0, 1], [0, 1], [1, 0]), "has synapses of weight 0"),
         (scipy.sparse.csr_array((4, 7), dtype=int), "has 4 sources and 7 targets, but there are 2"),
@@ -505,7 +505,7 @@ def test_wrong_projection_is_refused(graph, message):
 @pytest.mark.parametrize(
     "train, message",
     [
-        ([[1, 2], [1]], "is no array of integers"),
+        ([[1, 2], [1]], "is not an array of integers"),
         (np.array([2**64 - 3], np.uint64), "has 18446744073709551613 spikes"),
         ([-1], "is negative"),
         (np.zeros((2, 3), int), "has shape (2, 3)"),

@@ -118,7 +118,7 @@ def test_a_bud_says_in_one_way_that_its_parent_keeps_the_label():
         ("[a]_i -> []_j || []", "$", "label of a new neuron is missing"),
         ("[a]_i -> []_j / []", "$", "label of the bud is missing"),
         ("[a]_i -> [a]_j / []_k", "a]_j", "a new neuron is empty"),
-        (r'[a]_i -> []_"\q" / []_k', r'"\q', "no quoted name"),
+        (r'[a]_i -> []_"\q" / []_k', r'"\q', "not a quoted name"),
         ("a -> +(i, {j})", "(", "number k of synapses is missing"),
         ("a -> +12345678901(i, {j})", "12", "number k of synapses is too large"),
         ("a -> +1", "$", 'expected "{"'),

@@ -145,7 +145,6 @@ def test_all_problems_are_reported_at_once():
         [
             *["duplicate_neuron", "bad_number", "bad_number"],  # x twice, -1 and 1.5 spikes
             *["bad_guard", "bad_number", "bad_number", "bad_number"],  # rules 1 and 2
-            "label_rules",  # the two x have different rules
             *["unknown_neuron", "self_synapse", "bad_number"],  # z, (x, x), its weight 0
             *[
                 "unknown_neuron",
@@ -338,12 +337,12 @@ def test_arguments_of_the_wrong_type():
         snp.Neuron(7)
     with pytest.raises(ValueError, match="level"):
         system("loose")
-    with pytest.raises(TypeError, match="'x' is no neuron"):
+    with pytest.raises(TypeError, match="'x' is not a neuron"):
         snp.SpikingSystem(["x"])
-    with pytest.raises(TypeError, match="5 is no rule"):
+    with pytest.raises(TypeError, match="5 is not a rule"):
         snp.Neuron("x", 1, [5])
     for synapse in [("x",), ("x", "y", 1, 2), "xy", 7]:
-        with pytest.raises(TypeError, match="no synapse"):
+        with pytest.raises(TypeError, match="not a synapse"):
             system("extended", synapses=[synapse])
     with pytest.raises(snp.InvalidSystem, match="delay is 'too large'"):
         with_rules(snp.Rule("a", 1, 1, 2**31))("extended")
@@ -391,3 +390,10 @@ def test_bad_rule_text_is_located(text, position, word):
     with pytest.raises(snp.RuleError, match=f"at character {position + 1}") as error:
         snp.Rule.parse(text)
     assert error.value.position == position and word in str(error.value)
+
+
+def test_a_neuron_that_is_declared_twice_is_one_problem():
+    """Its name is also the label of the other one, which has other rules."""
+    with pytest.raises(snp.InvalidSystem) as caught:
+        snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y"), snp.Neuron("x", 2)])
+    assert [problem.code for problem in caught.value.problems] == ["duplicate_neuron"]

@@ -748,7 +748,7 @@ def test_texts_of_channels(text, label):
         ("a -> a(1), a(2)", "a rule names one channel \\(for several, give their syn", 9),
         ("a -> a(1)(2)", "a rule names one channel", 9),
         ("a -> (1)", "number of spikes is missing", 4),
-        ('a -> a("\\x")', "no quoted name", 7),
+        ('a -> a("\\x")', "not a quoted name", 7),
     ],
 )
 def test_texts_of_channels_that_do_not_parse(text, message, position):
@@ -837,7 +837,7 @@ def test_different_queries_to_one_neuron_end_the_run(other):
     solution = snp.run(system, throw=False)
     assert solution.result == snp.RESULTS.queries_conflict and solution.steps == 1
     assert solution.configurations.tolist() == [[0, 2, 0, 1, 1], [1, 2, 1, 0, 0]]
-    with pytest.raises(snp.RunFailed, match="neuron 'y', step 2.* asked different queries"):
+    with pytest.raises(snp.RunFailed, match="neuron 'y', step 2.* receives different queries"):
         snp.run(system)
     with pytest.raises(ConflictingQueries, match="y"):
         reference.run(system, max_steps=2)
@@ -893,7 +893,7 @@ def test_requests_that_do_not_parse(text, message, position):
 @pytest.mark.parametrize(
     "rule, words",
     [
-        ("a -> a", "is no request"),
+        ("a -> a", "is not a request"),
         (snp.RequestRule("a", []), "has no queries"),
         (snp.RequestRule("a", [(0, "y")]), "asked for is 0"),
         ("a/Q(a, x)", "asks itself"),
@@ -967,7 +967,7 @@ def test_a_spike_that_is_not_used_up_exhausts_no_environment():
         (SynapseRules({("x", "y"): ["a -> a; 1"]}), ["rule 1: rules of synapses have no delay"]),
         (SynapseRules({("x", "y"): ["a -> ", "ā -> a"]}), ["rule 1: rule 'a -> '", "anti-spikes"]),
         (SynapseRules({("x", "y"): [snp.Rule("a", 0, -1)]}), ["consumed is 0", "produced is -1"]),
-        (SynapseRules({("x", "y"): ["[a] -> []_u || []_v"]}), ["is no spiking rule"]),
+        (SynapseRules({("x", "y"): ["[a] -> []_u || []_v"]}), ["is not a spiking rule"]),
         (SynapseRules([(("x", "y"), ["a -> a"])] * 2), ["has rules twice"]),
         (SynapseRules({("x", "y"): ["a -> a(1)"]}), ["a rule of a synapse has no channel"]),
         (Channels([("1", _PAIRS), ("1", [])]), ["channel '1' is declared twice"]),

@@ -177,8 +177,9 @@ def begins(path: Core, successors: Sequence[Sequence[int]]) -> frozenset[int]:
         for bits in assignments:
             if possible >> bits & 1:
                 mask = sum(bit for own, bit in masks if own >> bits & 1)
-                numbers = (_number(some, bits) for some in (asked, said, kept))
-                nodes[state, bits] = (mask, bits & mask, *numbers, bool(value[path] >> bits & 1))
+                one, two, three = (_number(some, bits) for some in (asked, said, kept))
+                holds = bool(value[path] >> bits & 1)
+                nodes[state, bits] = (mask, bits & mask, one, two, three, holds)
     by_said: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for node in nodes:
         by_said.setdefault((node[0], nodes[node][3]), []).append(node)

@@ -1,8 +1,10 @@
 """The code of Markdown pages, and the outputs printed under it.
 
 A `python` block runs after those before it. A `text` block that follows it, with only a blank line
-between, is exactly what it prints. It may also follow a `sh` block, whose lines call `snpjax`. All
-runs in the folder of the repository. After a change, update the outputs by
+between, is exactly what it prints; without one it prints nothing. A `text` block may also follow a
+`sh` block, whose lines call `snpjax`. In an output, `...` stands for what depends on the machine:
+any characters of a line, or any lines where it is a line of its own. All runs in a new folder, in
+which `examples` is that of the repository. After a change, update the outputs by
 `python -m tests.support.code_blocks docs/PAGE.md`.
 """
 
@@ -11,7 +13,8 @@ import io
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.support.command import invoke
@@ -24,46 +27,57 @@ _BLOCK = re.compile(
 )
 
 
-def outputs(page: Path) -> Iterator[tuple[re.Match[str], str]]:
+def outputs(
+    page: Path, names: dict[str, object] | None = None
+) -> Iterator[tuple[re.Match[str], str]]:
     """Each block that runs, and what it prints. Python blocks share their names."""
-    names: dict[str, object] = {}
-    for block in _BLOCK.finditer(page.read_text(encoding="utf-8")):
-        if block["kind"] == "python":
-            code = compile(block["code"], page.name, "exec")
-            yield block, _printed(lambda code=code: exec(code, names))
-        elif block["output"] is not None:
-            yield block, "".join(_of_command(line) for line in block["code"].splitlines())
-
-
-def _printed(run: Callable[[], object]) -> str:
-    with contextlib.chdir(REPOSITORY), contextlib.redirect_stdout(io.StringIO()) as stream:
-        run()
-    return _trimmed(stream.getvalue())
+    names = {} if names is None else names
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "examples").symlink_to(REPOSITORY / "examples")
+        for block in _BLOCK.finditer(page.read_text(encoding="utf-8")):
+            with contextlib.chdir(folder):
+                if block["kind"] == "python":
+                    code = compile(block["code"], page.name, "exec")
+                    with contextlib.redirect_stdout(io.StringIO()) as stream:
+                        exec(code, names)
+                    printed = stream.getvalue()
+                elif block["output"] is not None:
+                    printed = "".join(_of_command(line) for line in block["code"].splitlines())
+                else:
+                    continue
+            yield block, "".join(line.rstrip() + "\n" for line in printed.splitlines())
 
 
 def _of_command(line: str) -> str:
-    name, *arguments = shlex.split(line)
+    name, *arguments = shlex.split(line, comments=True)
     assert name == "snpjax", line
-    with contextlib.chdir(REPOSITORY):
-        return _trimmed(invoke(*arguments, columns=100).output)
+    return invoke(*arguments, columns=100).output
 
 
-def _trimmed(text: str) -> str:
-    return "".join(line.rstrip() + "\n" for line in text.splitlines())
-
-
-def differing(page: Path) -> list[tuple[str, str]]:
+def differing(page: Path, names: dict[str, object] | None = None) -> list[tuple[str, str]]:
     """Outputs that a page states, and what is printed instead."""
-    found = [(block["output"], printed) for block, printed in outputs(page)]
-    return [(told, printed) for told, printed in found if told is not None and told != printed]
+    return [
+        (block["output"] or "", printed)
+        for block, printed in outputs(page, names)
+        if not _agrees(block["output"] or "", printed)
+    ]
+
+
+def _agrees(stated: str, printed: str) -> bool:
+    lines = [
+        "(.*\n)*" if line == "...\n" else re.escape(line).replace(r"\.\.\.", ".*")
+        for line in stated.splitlines(keepends=True)
+    ]
+    return re.fullmatch("".join(lines), printed) is not None
 
 
 def rewritten(page: Path) -> str:
     """The page with the outputs that are printed now."""
     text = page.read_text(encoding="utf-8")
     for block, printed in reversed([*outputs(page)]):
-        if block["output"] is not None:
-            text = text[: block.start("output")] + printed + text[block.end("output") :]
+        if not _agrees(block["output"] or "", printed):
+            stated = f"\n```text\n{printed}```\n" if printed else ""
+            text = text[: block.end("code")] + "```\n" + stated + text[block.end() :]
     return text
 
 

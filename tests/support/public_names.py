@@ -3,11 +3,13 @@
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Protocol
 
 from tests.support.helpers import REPOSITORY
 
@@ -99,19 +101,103 @@ def items_of(path: str) -> Iterator[tuple[str, object]]:
 
 
 def undocumented() -> Iterator[str]:
-    """Public names without a docstring; and functions of `snpjax` and `snpjax.viz` that have
-    parameters and do not state arguments and result."""
+    """What is missing in the docstrings of public names, each with its path.
+
+    A function lists exactly its parameters under **Arguments:**, and states its result and what it
+    raises itself. A method of two or more parameters names each of them, unless a base class or a
+    protocol describes it; a list in its docstring has exactly its parameters.
+    """
     for path in public_names().values():
         value = value_of(path)
-        text = inspect.getdoc(value) or ""
-        if inspect.isclass(value) or inspect.isfunction(value):
-            if not text or text.startswith(f"{value.__name__}("):
-                yield path
-            elif re.fullmatch(r"snpjax\.(viz\.)?\w+", path) and inspect.isfunction(value):
-                signature = inspect.signature(value)
-                told = signature.return_annotation in (None, "None") or "**Returns:**" in text
-                if signature.parameters and not ("**Arguments:**" in text and told):
-                    yield path
+        if inspect.isclass(value):
+            if value.__module__.split(".")[0] in ("snpjax", "snpjax_formats"):  # no alias
+                yield from _missing_in_class(path, value)
+        elif inspect.isfunction(value):
+            yield from missing_in_function(path, value)
+
+
+def _missing_in_class(path: str, owner: type) -> Iterator[str]:
+    if not owner.__doc__ or owner.__doc__.startswith(f"{owner.__name__}("):  # of a dataclass
+        yield f"{path}: no docstring"
+    for name, member in vars(owner).items():
+        method = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+        is_own = inspect.isfunction(method) and method.__module__.startswith("snpjax")
+        if is_own and (name == "__init__" or not name.startswith("_")):
+            bases = {*owner.__mro__[1:], *_protocols()} - {object}
+            known = {x for base in bases if name in vars(base) for x in _parameters(base, name)}
+            own = _parameters(owner, name)
+            yield from missing_in_method(f"{path}.{name}", method, own, known)
+
+
+def _parameters(owner: type, name: str) -> list[str]:
+    """Those of a method but for the object or class that it is bound to."""
+    member = vars(owner)[name]
+    is_static = isinstance(member, staticmethod)
+    method = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+    return [*inspect.signature(method).parameters][not is_static :] if callable(method) else []
+
+
+@cache
+def _protocols() -> frozenset[type]:
+    values = map(value_of, public_names().values())
+    return frozenset(x for x in values if inspect.isclass(x) and Protocol in x.__bases__)
+
+
+def missing_in_function(path: str, function: Callable[..., object]) -> Iterator[str]:
+    """What the docstring of a function does not describe."""
+    text = inspect.getdoc(function) or ""
+    signature = inspect.signature(function)
+    if not text:
+        yield f"{path}: no docstring"
+    yield from _differing(path, [*signature.parameters], _listed_arguments(text))
+    if signature.return_annotation not in (None, "None") and "**Returns:**" not in text:
+        yield f"{path}: no **Returns:**"
+    if _raises(function) and "**Raises:**" not in text:
+        yield f"{path}: no **Raises:**"
+
+
+def missing_in_method(
+    path: str, method: Callable[..., object], own: list[str], known: set[str]
+) -> Iterator[str]:
+    """Of two or more parameters those that neither a docstring names nor a base class describes,
+    and what is missing in a list or has no parameter."""
+    text = inspect.getdoc(method) or ""
+    listed = _listed_arguments(text)
+    if listed:
+        yield from _differing(path, own, [*listed, *(known & {*own})])
+    elif len(own) > 1 and method.__name__ != "__init__":
+        missing = (x for x in own if x not in known and f"`{x}`" not in text)
+        yield from (f"{path}: no description of `{name}`" for name in missing)
+
+
+def _differing(path: str, own: list[str], listed: list[str]) -> Iterator[str]:
+    yield from (f"{path}: no description of `{name}`" for name in own if name not in listed)
+    yield from (f"{path}: no parameter `{name}`" for name in listed if name not in own)
+
+
+def _listed_arguments(text: str) -> list[str]:
+    """The names in the list after **Arguments:**, `- `a`, `b`: ...`."""
+    _, _, after = text.partition("**Arguments:**")
+    block = re.split(r"\n\n(?!- )", after.lstrip("\n"), maxsplit=1)[0]
+    heads = [item.partition(":")[0] for item in re.split(r"^- ", block, flags=re.MULTILINE)[1:]]
+    return [name for head in heads for name in re.findall(r"`(\w+)`", head)]
+
+
+def _raises(function: Callable[..., object]) -> bool:
+    """Whether a function itself, not one inside it, raises an exception."""
+    code = inspect.unwrap(function)
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
+    except OSError:  # it was made at run time, as strategies are
+        return False
+    todo: list[ast.AST] = [*tree.body[0].body]  # pyright: ignore[reportAttributeAccessIssue]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Raise):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            todo += ast.iter_child_nodes(node)
+    return False
 
 
 def value_of(path: str) -> object:

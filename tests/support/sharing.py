@@ -99,11 +99,14 @@ def trained(mesh: Any = None, *, broken: int | None = None, **options: Any) -> l
         (x, y),
         key=jr.key(5),
         batch_size=24,
+        validation=(x[:30], y[:30]),
         mesh=mesh,
         **options,
     )
-    leaves = jax.tree.leaves(eqx.filter(found.model, eqx.is_array))
-    return [found.losses.tolist(), [x.tolist() for x in leaves]]
+    models = found.model, found.best
+    leaves = [jax.tree.leaves(eqx.filter(model, eqx.is_array)) for model in models]
+    losses = found.losses.tolist(), found.validation_losses.tolist()
+    return [*losses, [[x.tolist() for x in of] for of in leaves]]
 
 
 SPACE = learn.Space(neurons=3, rules=2, most=3, most_produced=2, most_weight=2, inputs=1)

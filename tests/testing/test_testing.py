@@ -17,6 +17,7 @@ from snpjax.testing import (
     runs,
     systems,
 )
+from tests.support.code_blocks import differing
 from tests.support.helpers import REPOSITORY, with_ballast
 from tests.support.processes import python
 
@@ -226,7 +227,7 @@ for name in ("systems", "machine_for"):
     try:
         getattr(snpjax.testing, name)
     except ModuleNotFoundError as error:
-        assert 'pip install ".[testing]"' in str(error), error
+        assert "pip install '.[testing]' in a clone" in str(error), error
     else:
         raise SystemExit("no error")
 """
@@ -236,12 +237,8 @@ for name in ("systems", "machine_for"):
 # ---- the page ----
 
 
-def test_the_page_is_so(capsys):
-    """All its code runs, and prints what it says."""
-    page = (REPOSITORY / "docs" / "testing.md").read_text()
-    names = {"__name__": "page"}
-    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-        exec(compile(block, "docs/testing.md", "exec"), names)
-    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
-    assert shown in capsys.readouterr().out
+def test_outputs_of_the_page_are_what_its_code_prints():
+    """After a change: `python -m tests.support.code_blocks docs/testing.md`."""
+    names: dict[str, object] = {"__name__": "page"}
+    assert differing(REPOSITORY / "docs" / "testing.md", names) == []
     assert failure_of_test(names["TestSerial"]) is None

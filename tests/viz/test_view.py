@@ -566,6 +566,10 @@ VARIANTS = {
         [snp.Neuron("x", 1, ["a*/Q(a, y)", "a/Q(a^inf, z)"]), snp.Neuron("y", 3), snp.Neuron("z")],
         snp.Requests(),
     ),
+    "delays of synapses": (
+        [_RELAY, *_OTHERS],
+        snp.SynapseDelays({("x", "y"): 3, ("x", "z"): 1}),
+    ),
     "plasticity": ([snp.Neuron("x", 3, ["a+/a -> -1(x, {y})", "a+/a -> a"]), *_OTHERS], None),
     "budding": ([snp.Neuron("x", 1, ["[a]_x -> []_x / []_w"]), *_OTHERS], None),
 }
@@ -587,6 +591,9 @@ def test_every_variant_is_stepped_as_by_the_reference(name):
         assert row["spikes"] == list(configuration.spikes)
         applicable = reference.applicable(system, configuration)
         assert row["options"] == [[i, own] for i, own in enumerate(applicable) if own]
+        timing = configuration.timing
+        wanted = () if timing is None else timing.in_flight
+        assert sorted((n, i, k) for i, n, k in row["flights"]) == list(wanted)
         if configuration.network is not None and "network" in row:
             assert [tuple(x[:3]) for x in row["network"]["synapses"]] == sorted(
                 configuration.network.synapses
@@ -634,7 +641,7 @@ def test_a_net_is_opened_edited_and_saved():
     begun = session.answer("begin", {})
     assert begun["read"] and begun["system"]["kind"] == "net" and begun["format"] == "lsn"
     wrong = session.answer("edit", {"model": begun["model"], "neuron": 0, "spikes": "-1"})
-    assert not wrong["read"] and "-1 is no number of tokens" in wrong["findings"][0]["message"]
+    assert not wrong["read"] and "-1 is not a number of tokens" in wrong["findings"][0]["message"]
     after = session.answer("edit", {"model": begun["model"], "neuron": 0, "spikes": "5"})
     rows = session.answer("step", {"model": after["model"], "at": 0, "count": 9, "rest": 0})["rows"]
     run = snp.run(net_of_text(NETS["priorities"][0], {"x": 5}))
@@ -795,7 +802,7 @@ def test_export_writes_one_file(pair_file, tmp_path):
     [
         (["missing.pli"], "there is no such file"),
         (["{tmp}/pair.exe"], "unknown suffix '.exe'"),
-        (["{pair}", "--steps", "3"], "it says how --export runs"),
+        (["{pair}", "--steps", "3"], "it applies to --export only"),
         (["{tmp}/net.lsn", "--strict"], "this is a file of a net"),
         (["{pair}", "--export", "{tmp}/no/page.html"], "there is no folder"),
         (["{bad}", "--export", "{tmp}/page.html"], "bad.pli:1:1"),

@@ -10,18 +10,24 @@ import xml.etree.ElementTree as ET
 from contextlib import contextmanager
 
 import jax.random as jr
+import numpy as np
 import pytest
 
 import snpjax as snp
+from snpjax.drawing.edges import sampled
+from snpjax.drawing.labels import place_labels
 from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
+from snpjax.spiking.model.rule import rule_text
+from snpjax.spiking.model.rule_syntax import parse_rule
+from snpjax.spiking.view.pretty import typeset
 from snpjax.testing import reference
 from snpjax.viz.page import PageServer, Session, open_model, recorded_page
 from tests.support.helpers import REPOSITORY, quietly
 
 
 playwright = pytest.importorskip(
-    "playwright.sync_api", reason='no playwright (pip install ".[browser]")'
+    "playwright.sync_api", reason="no playwright (pip install '.[browser]')"
 )
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = os.environ.get("SNPJAX_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
@@ -171,6 +177,28 @@ def test_closed_neurons_and_delays_are_shown(visit):
     assert "closed" not in slow.get_attribute("class") and spikes(page) == [1, 1]
 
 
+def test_spikes_in_flight_are_shown(visit):
+    delays = snp.SynapseDelays({("x", "y"): 2, ("x", "z"): 1})
+    neurons = [snp.Neuron("x", 2, ["a+/a -> a"]), snp.Neuron("y"), snp.Neuron("z")]
+    pairs = [("x", "y"), ("x", "z")]
+    page = visit("late.snp.json", text_of(snp.SpikingSystem(neurons, pairs, variant=delays)))
+    step(page, 2)
+    rows = page.locator("#table tbody tr")
+    cells = [rows.nth(i).locator("td").all_inner_texts()[:3] for i in range(3)]
+    assert cells == [
+        ["2", "0", "0"],
+        ["1", "0 (1 in 2)", "0 (1 in 1)"],
+        ["0", "0 (1 in 1, 1 in 2)", "1 (1 in 1)"],
+    ]
+    assert rows.nth(1).locator("td").nth(2).get_attribute("title") == "in flight: 1 in 1 step"
+    y = neuron(page, "y")
+    assert "1 in 1, 1 in 2" in y.text_content()
+    label = "neuron y: 0 spikes, in flight: 1 in 1, 1 in 2 steps"
+    assert y.get_attribute("aria-label") == label
+    step(page, 2)
+    assert spikes(page) == [0, 2, 2] and "in" not in rows.nth(4).locator("td").nth(1).inner_text()
+
+
 def test_what_a_neuron_becomes_by_division_is_shown_and_not_edited(visit):
     """Its rules are those of its new label; the fields are of the neuron of the beginning."""
     rules = "[a]_m -> []_x || []_y"
@@ -216,7 +244,7 @@ def test_a_sleptsov_net_is_stepped(visit):
     assert "fired" in page.locator("#network .transition").first.get_attribute("class")
     page.locator("#network .place").first.click()
     page.fill("#edit-spikes", "x")
-    shown(page.locator("#edit-findings")).to_contain_text("no number of tokens")
+    shown(page.locator("#edit-findings")).to_contain_text("not a number of tokens")
     page.fill("#edit-spikes", "4")
     page.locator("#neuron button.primary:not([disabled])").click()
     shown(page.locator("#subtitle")).to_contain_text("edited")
@@ -281,7 +309,7 @@ def test_a_wrong_rule_is_told_at_once_and_a_right_one_taken(visit):
     page.click("#edit-findings .go-to")
     assert page.evaluate("document.activeElement.selectionStart") == len("a -> a\na -> ")
     page.fill("#edit-spikes", "many")
-    shown(page.locator("#edit-findings")).to_contain_text("'many' is no number of spikes")
+    shown(page.locator("#edit-findings")).to_contain_text("'many' is not a number of spikes")
     page.fill("#edit-spikes", "3")
     page.fill("#edit-rules", "a^3/a -> a; 1")
     shown(page.locator("#edit-findings li")).to_have_count(0)
@@ -333,6 +361,114 @@ def test_the_graph_is_drawn_and_followed(visit):
     page.fill("#most", "3")
     page.click("#explore button")
     shown(page.locator("#graph-status")).to_contain_text("not complete")
+
+
+def test_rules_are_typeset_as_on_paper(visit):
+    texts = [
+        "a^2(aa)*/a -> a^13; 1",
+        "(a{3}|a+a)/a -> a",
+        "a+/a -> lambda",
+        "ā+/ā^2 -> ā",
+        "a^2(aa)*/a -> +-2(i, {j, k})",
+        'a -> -1(i, {"x->a^2"})',
+        "a -> -+10(i, {j})",
+        "[a^2]_i -> []_j || []_k",
+        '[a^2]_i -> []_"->a^2" || []_"|| a^3"',
+        "[a+]_i -> []_i / []_b",
+        "a^2/Q(a^3, j)(a^inf, k)",
+    ]
+    rules = [parse_rule(text, "i") for text in texts]
+    script = """async (texts) => {
+      const { typeset } = await import("./static/dom.js");
+      return texts.map(typeset);
+    }"""
+    found = visit().evaluate(script, [rule_text(rule, "i") for rule in rules])
+    assert found == [typeset(rule, "i") for rule in rules]
+
+
+# ---- labels ----
+
+# The boxes of all labels of edges, and of the bodies of all nodes, in the drawing.
+_BOXES = """(svg) => {
+  const place = (element, { x, y, width, height }) => {
+    const own = element.closest("g.node")?.transform.baseVal[0]?.matrix ?? { e: 0, f: 0 };
+    return [x + own.e, y + own.f, x + own.e + width, y + own.f + height];
+  };
+  const of = (kind) => [...svg.querySelectorAll(kind)].map((x) => place(x, x.getBBox()));
+  return [of(".weight"), of(".node .body")];
+}"""
+
+
+def assert_labels_meet_nothing(page, drawing, num_labels):
+    labels, nodes = page.locator(drawing).evaluate(_BOXES)
+    assert len(labels) == num_labels and nodes
+    for i, (left, top, right, bottom) in enumerate(labels):
+        for other in [*labels[:i], *nodes]:
+            apart = left >= other[2] or other[0] >= right or top >= other[3] or other[1] >= bottom
+            assert apart, (i, labels[i], other)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_labels_of_random_networks_meet_nothing(visit, seed):
+    rng = np.random.default_rng(seed)
+    num = 4 + 5 * seed
+    pairs = {(int(a), int(b)) for a, b in rng.integers(0, num, (3 * num, 2)) if a != b}
+    neurons = [snp.Neuron(f"n{i}", i % 3, ["a -> a"]) for i in range(num)]
+    synapses = [(f"n{a}", f"n{b}", int(10 ** rng.integers(1, 6)) + 1) for a, b in sorted(pairs)]
+    page = visit("r.snp.json", text_of(snp.SpikingSystem(neurons, synapses, output="n0")))
+    assert_labels_meet_nothing(page, "#network", len(pairs))
+    # Also where somebody dragged a node to.
+    body = page.locator("#network .neuron .body").nth(1)
+    body.scroll_into_view_if_needed()
+    box = body.bounding_box()
+    page.mouse.move(box["x"] + 8, box["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 90, box["y"] + 60, steps=3)
+    page.mouse.up()
+    assert_labels_meet_nothing(page, "#network", len(pairs))
+
+
+def test_labels_of_a_graph_meet_nothing(visit):
+    rules = ["a^2/a -> a", "a^2 -> a", "a -> a", "a^3 -> lambda"]
+    neurons = [snp.Neuron(f"n{i}", 2 - i % 2, rules) for i in range(3)]
+    pairs = [(f"n{i}", f"n{(i + 1) % 3}") for i in range(3)]
+    system = snp.SpikingSystem(neurons, pairs, output=["n0", "n1"])
+    page = visit("g.snp.json", text_of(system))
+    page.click("#tab-graph")
+    page.fill("#most", "25")
+    page.click("#explore button")
+    shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+    num_labels = page.locator("#graph .weight").count()
+    assert num_labels > 8
+    assert_labels_meet_nothing(page, "#graph", num_labels)
+
+
+def test_labels_stand_where_those_on_paper_stand(visit):
+    """The rule of the page is that of `place_labels`."""
+    rng = np.random.default_rng(0)
+    cases = []
+    for num in (1, 5, 12, 30):
+        paths = sampled(rng.uniform(0, 400, (num, 4, 2)))
+        sizes = [(float(w), 14.0) if w > 20 else None for w in rng.uniform(10, 160, num)]
+        corners = rng.uniform(0, 400, (num, 2))
+        taken = np.concatenate([corners, corners + rng.uniform(10, 120, (num, 2))], axis=1)
+        cases.append((paths.tolist(), sizes, taken.tolist()))
+    script = """async (cases) => {
+      const { placeLabels } = await import("./static/labels.js");
+      return cases.map(([paths, sizes, taken]) => placeLabels(paths, sizes, taken));
+    }"""
+    found = visit().evaluate(script, cases)
+    is_away = []
+    for (paths, sizes, taken), places in zip(cases, found, strict=True):
+        wanted = place_labels(np.asarray(paths), sizes, [tuple(box) for box in taken])
+        for own, place in zip(wanted, places, strict=True):
+            assert (own is None) == (place is None)
+            if own is None:
+                continue
+            assert (place["x"], place["y"]) == pytest.approx(own.middle, abs=1e-6)
+            assert (place["anchor"] is None) == (own.anchor is None)
+            is_away.append(own.anchor is not None)
+    assert True in is_away and False in is_away
 
 
 # ---- files ----

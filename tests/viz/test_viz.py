@@ -143,8 +143,11 @@ def test_rules_in_the_signs_of_papers():
     for text, wanted in (
         ("a^2(aa)*/a -> +-2(i, {j, k})", "a²(aa)*/a → ±2(i, {j, k})"),
         ('a/a -> -1(i, {"x->a^2"})', 'a → −1(i, {"x->a^2"})'),
-        ("[a^2]_i -> []_j || []_k", "[a²]_i -> []_j || []_k"),
-        ("a^2/Q(a^3, j)(a^inf, k)", "a²/Q(a^3, j)(a^inf, k)"),
+        ("[a^2]_i -> []_j || []_k", "[a²]_i → []_j ‖ []_k"),
+        ('[a^2]_i -> []_"->a^2" || []_"|| a^3"', '[a²]_i → []_"->a^2" ‖ []_"|| a^3"'),
+        ("[a+]_i -> []_i / []_b", "[a⁺]_i → []_i / []_b"),
+        ("[a]_i -> []_x / []_b", "[a]_i → []_x / []_b"),
+        ("a^2/Q(a^3, j)(a^inf, k)", "a²/Q(a³, j)(a^∞, k)"),
     ):
         (rule,) = snp.Neuron("i", 0, [text]).rules
         assert typeset(rule, "i") == wanted
@@ -162,7 +165,7 @@ def test_systems_that_change_and_variants():
         rules_by_label={"1": ["a -> a"], "2": []},
     )
     scene = network_scene(dividing)
-    assert {"label 1", "label 2", "[a]_0 -> []_1 || []_2"} <= set(texts(scene))
+    assert {"label 1", "label 2", "[a]_0 → []_1 ‖ []_2"} <= set(texts(scene))
     assert [arrow.is_dashed for arrow in arrows(scene)] == [False, True]
     dashed = [shape for shape in scene.shapes if isinstance(shape, Box) and shape.is_dashed]
     assert len(dashed) == 2
@@ -273,6 +276,12 @@ def test_populations():
     assert len(arrows(network_scene(system))) == 2 + 1
     small = snp.PopulationSystem([snp.Population("n", 3, 1)], output="n")
     assert texts(network_scene(small)).count("a") == 3
+    plastic = [
+        snp.PlasticityTemplate(None, 2, "-+", 1, {"q": graphs.AllToAll()}),
+        snp.PlasticityTemplate(None, 1, "-", np.arange(1, 4), {"q": graphs.AllToAll()}),
+    ]
+    growing = snp.PopulationSystem([snp.Population("p", 3, 2, plastic), snp.Population("q", 80)])
+    assert {"a² → ∓1 {q}", "a → −1 {q}  …  a → −3 {q}"} <= set(texts(network_scene(growing)))
 
 
 # ---- nets ----
@@ -339,7 +348,9 @@ def test_large_runs_keep_what_stands_out():
 def test_negative_counts_have_two_colours():
     solution = solution_of(natural_numbers(), None, [[0, -5, 2], [1, 0, 2]])
     (image,) = snp.viz.heat_map(solution).images
-    assert image.get_clim() == (-5, 5) and image.get_cmap().name == "PuOr_r"
+    assert image.get_clim() == (-5, 5)
+    colours = [grey(np.asarray(image.get_cmap()(image.norm(x)))).item() for x in (-5, 0, 5)]
+    assert np.all(np.diff(colours) > 0.2)
 
 
 def test_shares_of_numbers_and_halting_times():
@@ -566,3 +577,13 @@ def test_every_sign_of_a_picture_is_one_of_latex():
 def test_ligatures_of_latex_do_not_change_names():
     assert latex_text("a--b  c") == "a-{}-b~~c"
     assert latex_text("?`x'") == r"?{}\textasciigrave{}x\textquoteright{}"
+
+
+def test_axes_are_not_saved(tmp_path):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    figure, ax = plt.subplots()
+    with pytest.raises(TypeError, match=r"Pass `ax\.figure`"):
+        snp.viz.save(ax, tmp_path / "x.png")
+    with pytest.raises(TypeError, match="`figure` is a list"):
+        snp.viz.save([figure], tmp_path / "x.png")
+    plt.close(figure)

@@ -71,7 +71,7 @@ def read(folder: Path, key: Mapping[str, str]) -> dict[str, float] | None:
 
 
 def write(folder: Path, key: Mapping[str, str], seconds: Mapping[str, float]) -> None:
-    """Keep the seconds of each candidate; where that cannot be, warn and go on."""
+    """Keep the seconds of each candidate; where that cannot be, warn and continue."""
     path = _path(folder, key)
     text = json.dumps({"key": dict(key), "seconds": dict(seconds)}, indent=1)
     try:

@@ -65,7 +65,7 @@ class Candidate:
         return built(self.layout, edges, max_input=workload.max_input, options=dict(self.options))
 
     def obstacle(self, features: Features, workload: Workload, free: int | None) -> str | None:
-        """Why it is no candidate, if it is none."""
+        """Why it is not a candidate, if it is none."""
         problem = self.needs(features, workload)
         if problem is not None:
             return problem

@@ -21,18 +21,22 @@ def choose(
     workload: Workload | None = None,
     chooser: AbstractChooser | None = None,
 ) -> Decision:
-    """The layout for products with this graph: the same for the same graph, workload and device.
+    """Choose the layout for products with a graph: the same for the same graph, workload and
+    device.
 
     **Arguments:**
 
+    - `edges`: the edges of the graph.
     - `max_input`: the largest value that will be delivered, if it is known; 1 allows layouts of
-      bits. Part of the workload, if that is given.
+      bits. Ignored if `workload` is given, which contains it.
     - `device`: `"cpu"` or `"gpu"`; by default JAX's own.
-    - `many_paths`: many vectors will be multiplied at once.
+    - `many_paths`: whether many vectors will be multiplied at once.
     - `workload`: what is multiplied; by default one vector of integers.
     - `chooser`: who decides. By default rules decide on small graphs, of up to 512 nodes a side on
-      CPUs and 256 on GPUs, without reading a model; larger ones are `Learned`, or `StartingTree`
-      beyond what its model was trained on. Nothing is measured unless `Measured` is given.
+      CPUs and 256 on GPUs, without reading a model; larger ones are left to `Learned`, or to
+      `StartingTree` beyond what its model was trained on. Nothing is measured except by `Measured`.
+
+    **Returns:** a `Decision`: the layout and the reasons for it.
 
     **Raises:** `NotEnoughMemory` if no layout fits, with the bytes that each would need.
     """

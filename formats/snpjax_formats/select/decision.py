@@ -19,7 +19,7 @@ class Question:
     edges: Edges
     workload: Workload
     device: Device
-    kind: str  # as `device_of` says it
+    kind: str  # as `device_of` reports it
     free: int | None
 
     @cached_property

@@ -143,7 +143,7 @@ def check_reports() -> None:
     try:
         import sklearn.tree  # pyright: ignore[reportMissingImports] # noqa: F401
     except ImportError:
-        text = "scikit-learn is not installed (pip install '.[select]')"
+        text = "scikit-learn is not installed (pip install '.[select]' in a clone of snpjax)"
         raise ImportError(text) from None
 
 

@@ -116,7 +116,14 @@ class Features:
 
 
 def features_of(edges: Edges) -> Features:
-    """The features of a canonical graph."""
+    """Measure the features of a graph from which a layout is chosen.
+
+    **Arguments:**
+
+    - `edges`: canonical edges.
+
+    **Returns:** the features.
+    """
     in_degree = np.bincount(edges.target, minlength=edges.num_targets)
     out_degree = np.bincount(edges.source, minlength=edges.num_sources)
     into, out_of = Degrees.of(in_degree), Degrees.of(out_degree)

@@ -1,4 +1,4 @@
-"""A data set of timings, gathered cell by cell into a file that can be gone on with."""
+"""A data set of timings, gathered cell by cell into a file that can be continued."""
 
 import dataclasses
 import gzip
@@ -74,19 +74,24 @@ def gather(
     again: Path | None = None,
     progress: Callable[[TimingRecord], None] | None = None,
 ) -> int:
-    """Time the configurations of `cells` cells that are not in the file yet, and append them; how
-    many there are in it now.
+    """Time the configurations of some cells that are not in a file yet, and append them to it.
+
+    A line that ends early, because its writer was killed, is ignored; a line of another set of
+    layouts is timed again.
 
     **Arguments:**
 
+    - `path`: the file of timings, which may exist.
+    - `seed`: of the configurations.
+    - `cells`: the number of cells.
     - `shard`: (i, n): only cells whose number is i modulo n, for n processes with a file each.
-    - `seconds`: no new cell begins after this many.
+    - `seconds`: begin no new cell after this time.
     - `limits`: the largest graphs; by default those for the device.
-    - `again`: a file of which the configurations are timed once more, in place of cells, with the
-      candidates only that took at most twice the least there.
+    - `again`: a file whose configurations are timed once more, in place of cells, but only with the
+      candidates that took at most twice the least time there.
+    - `progress`: called with each new record.
 
-    A file that ends within a line, because its writer was killed, is gone on with; a line of
-    another set of layouts is timed again.
+    **Returns:** the number of configurations in the file.
     """
     began = time.monotonic()
     limits = limits or limits_here()
@@ -132,7 +137,15 @@ def _again(path: Path, shard: tuple[int, int]) -> _Work:
 def contest_of(
     configuration: TimingCase, names: Collection[str] = tuple(BY_NAME)
 ) -> tuple[Features, Contest]:
-    """What is timed for a configuration: the candidates of these names that fit."""
+    """What is timed for a configuration.
+
+    **Arguments:**
+
+    - `configuration`: the graph and the workload.
+    - `names`: the candidates; those that do not fit in memory are left out.
+
+    **Returns:** the features of the graph, and the contest.
+    """
     edges, workload = configuration.edges(), configuration.workload
     features = features_of(edges)
     candidates, _ = feasible(features, workload, free=_MOST_BYTES[device_of(None)[0]])
@@ -146,23 +159,44 @@ def measure(
     contest: Contest,
     programs: Mapping[str, Compiled],
 ) -> TimingRecord:
-    """Time it, on the default device."""
+    """Time a configuration on the default device.
+
+    **Arguments:**
+
+    - `configuration`: the graph and the workload.
+    - `features`, `contest`: what `contest_of(configuration)` returned.
+    - `programs`: what `contest.programs()` returned.
+
+    **Returns:** the record.
+    """
     times = contest.timed(programs, rounds=_ROUNDS)
     _, kind = device_of(None)
     return TimingRecord(configuration, features, times, kind)
 
 
 def limits_here() -> Limits:
-    """The largest graphs for the default device."""
+    """The largest graphs to time on the default device.
+
+    **Returns:** the limits.
+    """
     device, _ = device_of(None)
     return CPU_LIMITS if device == "cpu" else GPU_LIMITS
 
 
 def read_timings(path: Path, *, sets: Collection[int] = (LAYOUT_SET,)) -> Iterator[TimingRecord]:
-    """The records of these sets of layouts, by default today's; one that ends with `.gz` is
-    unpacked. A line that is no JSON is passed over: its writer was killed.
+    """Read the records of a file of timings.
 
-    **Raises:** `ValueError` for a line that is no record, or longer than a million characters.
+    A line that is not JSON is skipped, because its writer was killed.
+
+    **Arguments:**
+
+    - `path`: the file; it is decompressed if its name ends with `.gz`.
+    - `sets`: the sets of layouts whose records are read; by default the current one.
+
+    **Returns:** an iterator of records.
+
+    **Raises:** `ValueError` for a line that is JSON but not a record, or longer than a million
+    characters.
     """
     is_packed = path.suffix == ".gz"
     with gzip.open(path, "rb") if is_packed else path.open("rb") as file:
@@ -180,12 +214,19 @@ def read_timings(path: Path, *, sets: Collection[int] = (LAYOUT_SET,)) -> Iterat
             except (KeyError, TypeError, ValueError, RecursionError) as error:
                 problem = f"{type(error).__name__}: {error}"[:200]
             if problem is not None:
-                message = f"{path}:{number}: this is no record of timings ({problem})"
+                message = f"{path}:{number}: this is not a record of timings ({problem})"
                 raise ValueError(f"{message}. Remove the line.")
 
 
 def line_of(measured: TimingRecord) -> str:
-    """A line of a data set."""
+    """Format a record as a line of a file of timings.
+
+    **Arguments:**
+
+    - `measured`: the record.
+
+    **Returns:** the line, with its end.
+    """
     record = {
         "layouts": measured.layouts,
         "device": measured.device,
@@ -216,7 +257,7 @@ def _read(record: dict[str, Any]) -> TimingRecord:
     for name, timing in record["times"].items():
         samples, is_hopeless = timing["samples"], timing["hopeless"]
         if not samples or not all(type(x) is float and 0 < x < math.inf for x in samples):
-            raise ValueError(f"the samples of {name!r} are no positive times")
+            raise ValueError(f"the samples of {name!r} are not positive times")
         if name in BY_NAME:
             times[name] = Timing(tuple(samples), is_hopeless=is_hopeless is True)
     if type(record["device"]) is not str or type(record["layouts"]) is not int:

@@ -65,7 +65,7 @@ def fitted(
     weight = np.linalg.solve(kernel, y)
     if not np.all(np.isfinite(weight)):
         raise ValueError(
-            "The timings are no smooth function of the features: no scales were found."
+            "The timings are not a smooth function of the features: no scales were found."
         )
     return Process(
         offset=mean + float(np.exp(found["offset"]) * weight.sum()),

@@ -152,7 +152,18 @@ def choose_for(
     device: str | None = None,
     many_paths: bool = False,
 ) -> AbstractLayout | None:
-    """The layout of the structure of a description; `None` where one of its edges is better."""
+    """The layout of a graph that is described by its structure.
+
+    **Arguments:**
+
+    - `graph`: the description, such as `AllToAll()`.
+    - `num_sources`, `num_targets`: the numbers of nodes.
+    - `max_input`: the largest value that will be delivered; `None` if it is unknown.
+    - `device`: `"cpu"` or `"gpu"`; by default JAX's own.
+    - `many_paths`: whether many vectors will be multiplied at once.
+
+    **Returns:** the layout; `None` where a layout of its edges is faster.
+    """
     layout = graph.layout(num_sources, num_targets)
     is_cpu = (device or jax.default_backend()) == "cpu"
     if isinstance(layout, Interval) and is_cpu and not many_paths:
@@ -163,7 +174,15 @@ def choose_for(
 
 
 def is_best_joined(size: int, *, device: str | None = None) -> bool:
-    """Whether parts of a matrix are better stored as one."""
+    """Whether parts of a matrix are faster if they are stored as one layout.
+
+    **Arguments:**
+
+    - `size`: the number of rows or columns, whichever is larger.
+    - `device`: `"cpu"` or `"gpu"`; by default JAX's own.
+
+    **Returns:** whether to join them.
+    """
     return (device or jax.default_backend()) != "cpu" and size <= MAX_JOINED
 
 

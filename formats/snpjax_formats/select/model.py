@@ -22,7 +22,7 @@ from .workload import Workload
 # Inputs may lie a little beyond those that a model was trained on: so much of their range.
 _MARGIN = 0.05
 
-#: Only these are looked at: what else is beyond the range follows from them, or matters little.
+#: Only these are examined: what else is beyond the range follows from them, or matters little.
 _RANGED = ("sources", "targets", "edges", "batch", "bits", "weight bytes")
 
 # Standard deviations from the mean; what is further is taken to be there.

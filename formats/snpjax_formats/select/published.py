@@ -21,7 +21,7 @@ class FixedChooser(AbstractChooser):
     layout: type[AbstractLayout]
 
     def decide(self, question: Question) -> Decision:
-        return Decision(self.layout, "it was asked for", question, chooser="fixed")
+        return Decision(self.layout, "requested", question, chooser="fixed")
 
 
 @dataclass(frozen=True)

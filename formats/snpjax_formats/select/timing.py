@@ -75,7 +75,15 @@ class Contest:
         workload: Workload,
         inputs: np.ndarray,
     ) -> "Contest":
-        """The layouts are built; `inputs` are `(INPUTS, sources, *batch)`."""
+        """Build the layouts that are timed against each other.
+
+        **Arguments:**
+
+        - `candidates`: the layouts.
+        - `edges`: the graph.
+        - `workload`: what is multiplied.
+        - `inputs`: `(INPUTS, sources, *batch)` values.
+        """
         inner = INPUTS
         if jax.default_backend() != "cpu":
             numbers = max(len(edges), 1) * workload.batch
@@ -122,7 +130,16 @@ class Contest:
         rounds: int,
         budget: float | None = None,
     ) -> dict[str, Timing]:
-        """Those with a program, checked and timed on the default device; see `race`."""
+        """Check and time compiled programs on the default device, see `race`.
+
+        **Arguments:**
+
+        - `programs`: what `programs()` returned.
+        - `rounds`: how often each is timed.
+        - `budget`: seconds after which no further round begins; `None` for no limit.
+
+        **Returns:** the times by the name of the layout.
+        """
         began = time.perf_counter()
         device, inner = jax.devices()[0], self.inner
         xs = jax.device_put(self.inputs, device)

@@ -94,8 +94,17 @@ _PLACE = {name: i for i, name in enumerate(get_args(Family))}
 
 
 def members(cell: int, *, seed: int, limits: Limits) -> list[TimingCase]:
-    """The configurations of a cell: a random graph and one with structure; every eighth cell is of
-    the kind that [ANN] timed, every sixteenth a sorting system."""
+    """The configurations of a cell: a random graph and one with structure; every eighth cell
+    resembles those that [ANN] timed, every sixteenth is a sorting system.
+
+    **Arguments:**
+
+    - `cell`: the number of the cell.
+    - `seed`: of the random numbers of all cells.
+    - `limits`: the largest graphs.
+
+    **Returns:** one or two configurations.
+    """
     rng = np.random.default_rng([seed, cell])
     if cell % 4 == 1:
         return _of_paper(cell, seed, limits, rng)

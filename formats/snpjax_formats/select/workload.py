@@ -12,7 +12,7 @@ LARGEST_COUNT = 7
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """The products that a layout will be asked for.
+    """The products that a layout will compute.
 
     **Arguments:**
 
@@ -50,8 +50,17 @@ class Workload:
         return np.issubdtype(np.dtype(self.accumulate), np.inexact)
 
     def inputs(self, count: int, num_sources: int, rng: np.random.Generator) -> np.ndarray:
-        """`(count, sources, *batch)`: what is multiplied, `activity` of it not 0; counts up to
-        `max_input`, or 7 where it is not known."""
+        """Draw random vectors to multiply.
+
+        **Arguments:**
+
+        - `count`: how many.
+        - `num_sources`: their length.
+        - `rng`: the generator of random numbers.
+
+        **Returns:** `(count, sources, *batch)` values, of which a share of `activity` is not 0;
+        counts are at most `max_input`, or 7 if it is unknown.
+        """
         shape = (count, num_sources, *([self.batch] if self.batch > 1 else []))
         active = rng.random(shape, np.float32) < self.activity
         if self.sums_floats:

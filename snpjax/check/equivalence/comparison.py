@@ -48,7 +48,15 @@ class AbstractComparison(abc.ABC):
 
     @abc.abstractmethod
     def compare(self, pair: Pair) -> Equivalence:
-        """The verdict on two systems whose configurations were explored."""
+        """The verdict on two systems.
+
+        **Arguments:**
+
+        - `pair`: the systems, their environment and their graphs, explored as `environment` and
+          `depth` require.
+
+        **Returns:** an `Equivalence`.
+        """
 
 
 def matched(

@@ -6,19 +6,16 @@ from typing import Literal
 
 import numpy as np
 
-from ...explore import Graph, Stop
+from ...explore import Graph
 from ..query.errors import QueryError
 from ..query.formula import TRUE, And, Formula, InOrder, Not, Temporal, Within
 from ..query.number_query import Best, NumberQuery, Threshold
 from ..temporal.kripke import States
 from ..temporal.kripke_of_graph import View, sums_of, view_of
-from ..verdict import Status, Verdict
+from ..verdict import LIMITS, Status, Verdict
 from .enclosure import GAP, after_a_step, expected, probability, within
 from .long_run import long_run
 from .mdp import Decisions
-
-
-_LIMITS = (Stop.MAX_CONFIGURATIONS, Stop.MAX_DEPTH)
 
 
 def check_choices(question: NumberQuery, chosen: Sequence[str] | Literal["all"]) -> None:
@@ -67,7 +64,7 @@ def answer(graph: Graph, question: NumberQuery, chosen: Sequence[str] | None) ->
         if not view.labels.are_exact:
             reason = "a number was cut off where it is compared, by `saturate` or `clock`"
         elif not graph.is_complete:
-            status = Status.BOUNDED if graph.stop in _LIMITS else status
+            status = Status.BOUNDED if graph.stop in LIMITS else status
             reason = graph.reason
         elif threshold is not None:
             reason = "the threshold lies between the bounds of the number"

@@ -98,8 +98,14 @@ def reach_probability_range(
 
 @on_host("check.halting_time")
 def halting_time(graph: Graph[ConfigurationsT, StepsT]) -> Quantity:
-    """The expected number of steps until the halt, under uniform choice; infinite from where it is
-    not reached with probability 1.
+    """The expected number of steps until the system halts, under uniform choice.
+
+    **Arguments:**
+
+    - `graph`: a complete configuration graph.
+
+    **Returns:** a `Quantity`: the value for each configuration and its bounds, in steps; infinite
+    where the halt is not reached with probability 1.
 
     **Raises:** `ValueError` for a graph that is not complete.
     """
@@ -110,8 +116,19 @@ def halting_time(graph: Graph[ConfigurationsT, StepsT]) -> Quantity:
 def halting_time_range(
     graph: Graph[ConfigurationsT, StepsT], *, chosen: Sequence[str] | None = None
 ) -> tuple[Quantity, Quantity]:
-    """The least and the largest expected number of steps until the halt, over all ways to choose;
-    see `reach_probability_range`. With `chosen=None`: of the shortest and the longest computation.
+    """The least and the largest expected number of steps until the system halts, over all ways to
+    choose.
+
+    **Arguments:**
+
+    - `graph`: a complete configuration graph.
+    - `chosen`: neurons whose rules are chosen, as in `reach_probability_range`. By default all are:
+      the two values are the lengths of the shortest and of the longest computation.
+
+    **Returns:** the least and the largest value for each configuration, in steps; infinite where
+    the halt is not reached with probability 1.
+
+    **Raises:** `ValueError` for a graph that is not complete, or an unknown name in `chosen`.
     """
     decisions, halting = Decisions.of(graph, chosen), graph.is_halting
     surely, first = decisions.surely_some(halting)
@@ -123,10 +140,16 @@ def halting_time_range(
 def halting_distribution(
     graph: Graph[ConfigurationsT, StepsT], up_to: int
 ) -> Float[np.ndarray, " steps"]:
-    """The probability to halt after exactly 0, 1, ..., `up_to` steps, under uniform choice.
+    """The distribution of the number of steps until the system halts, under uniform choice.
 
-    What is missing to 1 is the probability not to halt within `up_to` steps. Every entry is a sum
-    of products without cancellation; it is wrong by about `up_to` roundings.
+    **Arguments:**
+
+    - `graph`: a complete configuration graph.
+    - `up_to`: the largest number of steps, 0 or more.
+
+    **Returns:** `(up_to + 1,)` probabilities of halting after exactly 0, 1, ..., `up_to` steps.
+    They sum to 1 minus the probability of not halting within `up_to` steps. Every entry is a sum of
+    products without cancellation, and is wrong by about `up_to` roundings.
 
     **Raises:** `ValueError` for a graph that is not complete, or a negative `up_to`.
     """

@@ -61,7 +61,10 @@ class PathProperty:
 
 
 def halts() -> PathProperty:
-    """The computation halts. Not decided where it goes on."""
+    """The computation halts.
+
+    **Returns:** a `PathProperty` for `estimate`, undecided on a path that has not halted.
+    """
 
     def judge(batch: SolutionBatch) -> Judged:
         halted = batch.halted
@@ -71,7 +74,15 @@ def halts() -> PathProperty:
 
 
 def emits(output: str) -> PathProperty:
-    """An output neuron emits at least once. Not decided where it did not, and may still."""
+    """An output neuron emits at least once.
+
+    **Arguments:**
+
+    - `output`: the name of an output neuron.
+
+    **Returns:** a `PathProperty` for `estimate`, undecided on a path that has neither emitted nor
+    halted.
+    """
 
     def judge(batch: SolutionBatch) -> Judged:
         train = batch.train(output)
@@ -82,11 +93,19 @@ def emits(output: str) -> PathProperty:
 
 
 def reaches(predicate: Callable[[Configurations], np.ndarray]) -> PathProperty:
-    """The computation reaches a configuration of which something holds: `reaches(lambda c: c["n3"]
-    > 4)`. Not decided where it did not, and may still. Names are labels where neurons divide.
+    """The computation reaches a configuration with a property: `reaches(lambda c: c["n3"] > 4)`.
 
-    All configurations of a batch are kept until they have been looked at; `c.step` counts the
-    steps of the path.
+    **Arguments:**
+
+    - `predicate`: maps `Configurations` to `(configurations,)` truth values; `c["n3"]` are the
+      spikes of a neuron, or of all neurons with a label where neurons divide, and `c.step` counts
+      the steps of the path. All configurations of a batch are kept until they have been examined.
+
+    **Returns:** a `PathProperty` for `estimate`, undecided on a path that has neither reached one
+    nor halted.
+
+    **Raises:** `ValueError`, during the estimate, if `predicate` returns anything but one truth
+    value for each configuration.
     """
 
     def judge(batch: SolutionBatch) -> Judged:

@@ -106,38 +106,42 @@ def estimate(
     checkpoint: Checkpoint | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Estimate:
-    """The probability that a property holds of a computation, when every neuron chooses uniformly
-    among its applicable rules, or with weights.
+    """Estimate the probability that a computation has a property, when every neuron chooses among
+    its applicable rules uniformly or with weights.
 
     **Arguments:**
 
-    - `property`: `halts()`, `emits(output)`, `reaches(predicate)`, the same as a query, such as
-      "eventually n3 >= 4", or a function of a
-      `SolutionBatch` that gives one truth value a path. The latter says something of the first
-      `max_steps` steps only; to say of some paths that nothing is decided yet, return a `Judged`.
+    - `system`: a system of neurons or of populations.
+    - `property`: `halts()`, `emits(output)`, `reaches(predicate)`, the same as a query such as
+      `"eventually n3 >= 4"`, or a function that maps a `SolutionBatch` to one truth value for each
+      path. Such a function judges only the first `max_steps` steps; it returns a `Judged` to leave
+      paths undecided.
     - `key`: a typed PRNG key; it is consumed. Path p is path p of `snpjax.run(paths=...)` with
       `UniformChoice(key)`, or with `WeightedChoice(logits, key)`.
-    - `max_steps`: of each path. The interval of `halts`, `emits` and `reaches` is for computations
-      of any length: it allows all undecided paths to hold, and none. Paths that fail (overflow)
-      are undecided.
-    - `paths`: how many computations; with `precision` how many at first.
-    - `precision`: make more paths until the interval is at most twice as wide. What undecided paths
-      add to the width is not counted against it once the last look has come.
-    - `logits`: of the rules of every neuron, see `WeightedChoice`; equal ones by default.
+    - `max_steps`: the largest number of steps of a path. The interval of `halts`, `emits` and
+      `reaches` covers computations of any length: undecided paths, including those that overflow,
+      count as failures at its lower end and as successes at its upper end.
+    - `paths`: the number of paths; with `precision`, the number before the first look.
+    - `confidence`: the probability with which the interval contains the true value, between 0 and
+      1.
+    - `precision`: run more paths until the interval is at most 2 * `precision` wide. Undecided
+      paths may leave it wider: the largest number of paths is fixed beforehand.
+    - `logits`: `(rules, neurons)` weights of the choices, see `WeightedChoice`; equal by default.
     - `layout`, `capacity`, `mesh`: see `snpjax.run`; the estimate does not depend on them.
-    - `checkpoint`: where to save what is known of the paths so far, see `snpjax.Checkpoint`.
-    - `progress`: called now and then with the number of paths made, and of those until the interval
-      is looked at.
+    - `checkpoint`: where to save the results of the paths so far, see `snpjax.Checkpoint`.
+    - `progress`: called regularly with the number of paths that have been run, and with the number
+      at the next look.
 
-    **Returns:** an `Estimate`, whose interval holds the probability with at least `confidence`.
+    **Returns:** an `Estimate`, whose interval contains the probability with at least `confidence`.
 
-    **Raises:** `ValueError` for arguments that make no sense.
+    **Raises:** `ValueError` for an argument out of range; `QueryError` for a query that is not
+    valid.
 
     The interval is that of Clopper and Pearson, each end with half of 1 - `confidence`. With
-    `precision` the numbers of paths at which it is looked at are fixed beforehand, doubling from
-    `paths` to a last one that is enough by Hoeffding's inequality; each of these J intervals has
-    confidence 1 - (1 - `confidence`) / J, so that all of them hold together (union bound), and it
-    does not matter which one is taken.
+    `precision` the numbers of paths at which it is computed (the looks) are fixed beforehand,
+    doubling from `paths` to a last one that is enough by Hoeffding's inequality; each of these J
+    intervals has confidence 1 - (1 - `confidence`) / J, so that all of them hold together (union
+    bound), and it does not matter which one is taken.
 
     ??? cite "Source"
         Clopper, Pearson 1934; Hoeffding 1963.

@@ -100,7 +100,11 @@ def _hint(
         return " (join two comparisons with `and`)"
     if "$END" in expected and kind in _IN_ORDER:
         return " (put one of the two in parentheses)"
-    return meant(word) or meant(found)
+    hint = meant(word) or meant(found)
+    is_plain = word.isidentifier() and word not in KEYWORDS
+    if is_plain and (kind == "NUMBER" or (kind == "NAME" and not hint)):
+        return f' (a name that is not a plain word is written in quotes: "{word} {found}")'
+    return hint
 
 
 def looks_symbolic(text: str) -> bool:

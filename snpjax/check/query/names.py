@@ -24,7 +24,17 @@ def needs_of(
     saturate: Mapping[str, int] | None,
     max_depth: int | None,
 ) -> Needs:
-    """What a query needs. A given number of spikes to saturate a neuron at has precedence.
+    """How a system must be explored so that a query can be checked.
+
+    **Arguments:**
+
+    - `query`: a query, as `parse_query` returns it.
+    - `system`: the system to be explored.
+    - `saturate`: the largest numbers of spikes that are told apart, by neuron; they take precedence
+      over those that the query needs.
+    - `max_depth`: the depth to which the system will be explored; `None` if it is not limited.
+
+    **Returns:** the `saturate` and `clock` arguments for `snpjax.explore`.
 
     **Raises:** `QueryError` for names that the system does not have.
     """
@@ -44,7 +54,16 @@ def check_names(query: Query, schema: Schema[Any, Any]) -> None:
             continue
         problem = _problem(schema, variable.observed.value, variable.neuron, variable.rule)
         if problem is not None:
+            whole = _unquoted(schema, query.text, variable.at)
+            if whole is not None:
+                problem = f'a name that is not a plain word is written in quotes: "{whole}"'
             raise QueryError(query.text, variable.at, problem)
+
+
+def _unquoted(schema: Schema[Any, Any], text: str, at: int) -> str | None:
+    """The name in a query that would have to be quoted: the longest that begins there."""
+    found = (x for x in names_of(schema) if not x.isidentifier() and text.startswith(x, at))
+    return max(found, key=len, default=None)
 
 
 def _problem(schema: Schema[Any, Any], function: str, name: str, number: int) -> str | None:

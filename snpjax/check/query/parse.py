@@ -44,10 +44,18 @@ _MAX_COEFFICIENTS = 2**30
 
 
 def parse_query(text: str, *, fair: Sequence[str] = ()) -> Query:
-    """A query of the language of `docs/checking.md`, and what holds of fair paths. Whether its
-    neurons exist is told later.
+    """Parse a query of the language that "Checking" in the documentation describes.
 
-    **Raises:** `QueryError` with the place where the text is no query.
+    **Arguments:**
+
+    - `text`: the query, for example `"always n3 <= 4"`.
+    - `fair`: conditions that hold infinitely often on fair paths, or formulas about these paths;
+      the query and its quantifiers are about fair paths only.
+
+    **Returns:** a `Query`. Only its syntax has been checked; whether a system has its neurons is
+    checked when the query is evaluated.
+
+    **Raises:** `QueryError` with the place of a syntax error.
     """
     if len(text) > MAX_LENGTH:
         problem = f"the query has {len(text):,} characters (at most {MAX_LENGTH:,} are read)"
@@ -253,14 +261,14 @@ class _Builder:
             case "disjunction":
                 return Or(self._operands(node.children[::2]), **place)
             case "operation":
-                return self._operation(node, "", **place)
+                return self._operation(node, _type(node.children[0]), **place)
             case "quantified":
                 on_all = any(isinstance(x, Token) and x.type == "ALL" for x in node.children)
                 inner = _Builder(self.text, in_brackets=_type(node.children[0]) != "ON")
                 (own,) = (x for x in node.children if not _is_sign(x))
                 return Quantified(on_all, inner.condition(own), **place)
             case "branching":
-                quantifier, operator = f"{node.children[0]}"
+                quantifier, operator = _type(node.children[0])
                 path = self._operation(node, _SYMBOLS[operator], **place)
                 return Quantified(quantifier == "A", path, **place)
         left, operator, *_, right = node.children
@@ -271,9 +279,9 @@ class _Builder:
             return Implies(first, second, **place)
         return And((Implies(first, second), Implies(second, first)), **place)
 
-    def _operation(self, node: Tree, kind: str = "", **place: int) -> Formula:
+    def _operation(self, node: Tree, kind: str, **place: int) -> Formula:
         """`not`, or an operator of time on one formula."""
-        part, kind = self.condition(node.children[-1]), kind or _type(node.children[0])
+        part = self.condition(node.children[-1])
         if kind == "NOT":
             return Not(part, **place)
         operator, (least, within) = _OPERATORS[kind], self._bound(node, kind)

@@ -37,16 +37,23 @@ class CycleVerdict:
 
 @on_host("check.check_cycles")
 def check_cycles(graph: SpikingGraph, invariants: Invariants) -> tuple[CycleVerdict, ...]:
-    """Which of the minimal cycles can be made.
+    """Find out which of the minimal cycles of a system can be executed.
 
-    Take the edges on which no rules fire but those of a cycle. If these lead round anywhere, the
-    firings are a multiple of the cycle, because it is minimal: so it is enough to find one way
-    round, and it is counted again. Only where spikes are lost at closed neurons may it be something
-    else, and the status `UNKNOWN`. Without a way round none can be made, but for a graph that is
-    not complete; then, too, nothing is known.
+    Take the edges on which only rules of the cycle fire. Because the cycle is minimal, the firings
+    along any closed path of them are a multiple of the cycle: one closed path proves it, and its
+    firings are counted again. Only where closed neurons lose spikes may they be something else, and
+    the status is `UNKNOWN`. Without a closed path the cycle cannot be executed, provided that the
+    graph is complete; otherwise the status is `UNKNOWN`, too.
 
-    **Raises:** `ValueError` if the invariants are those of another system, were not computed, or
-    the graph has saturated neurons, whose counts do not come back, or no edges.
+    **Arguments:**
+
+    - `graph`: the configuration graph of the system, with its edges and without `saturate`.
+    - `invariants`: `invariants(graph.system)`.
+
+    **Returns:** one `CycleVerdict` for each minimal cycle, in the order of `invariants.cycles`.
+
+    **Raises:** `ValueError` if the invariants are those of another system or were not computed, or
+    if the graph has saturated neurons, whose counts never return, or no edges.
     """
     if invariants.system != graph.system or invariants.cycles is None or graph.saturate:
         raise ValueError(

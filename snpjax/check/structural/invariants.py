@@ -39,7 +39,15 @@ class ConservedSum:
     is_certain: bool
 
     def of(self, configurations: Configurations) -> np.ndarray:
-        """Its values, exactly: Python integers where 64 bits could be too few."""
+        """The value of the sum in some configurations.
+
+        **Arguments:**
+
+        - `configurations`: configurations of the same system.
+
+        **Returns:** `(configurations,)` exact integers: Python integers where 64 bits could be too
+        few.
+        """
         at = np.asarray([self.system.position_of(name) for name in self.weights], int)
         weights = list(self.weights.values())
         delayed = np.flatnonzero(np.any(configurations.pending != 0, axis=0))
@@ -110,14 +118,15 @@ class Invariants:
 
 @on_host("invariants")
 def invariants(system: SpikingSystem, *, limit: int = 2_000) -> Invariants:
-    """The invariants of a static system, by its transition matrix.
+    """Compute the invariants of a static system from its transition matrix.
 
     **Arguments:**
 
-    - `limit`: how many vectors may stand on the way to the minimal invariants, of which there may
-      be exponentially many.
+    - `system`: a system whose network does not change.
+    - `limit`: the largest number of intermediate vectors in the search for minimal invariants, of
+      which there may be exponentially many. If it is exceeded, `bounding` or `cycles` is `None`.
 
-    **Returns:** exact integers, whatever their size.
+    **Returns:** the `Invariants`, in exact integers of any size.
 
     **Raises:** `NotImplementedError` for a network that changes.
 

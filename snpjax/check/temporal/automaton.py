@@ -33,7 +33,7 @@ class TooLarge(ValueError):
         )
 
 
-class Transition(NamedTuple):
+class AutomatonStep(NamedTuple):
     """A step of the automaton that reads a configuration.
 
     - `conditions`: hold of the configuration.
@@ -58,7 +58,7 @@ class Automaton:
       conditions remain.
     """
 
-    transitions: tuple[tuple[Transition, ...], ...]
+    transitions: tuple[tuple[AutomatonStep, ...], ...]
     num_promises: int
     recurring: tuple[Formula, ...]
     done: int
@@ -132,7 +132,7 @@ def _automaton_of(form: Form) -> Automaton:
     )
     transitions = tuple(
         tuple(
-            Transition(
+            AutomatonStep(
                 tuple(cover.conditions),
                 numbers[cover.later],
                 frozenset(i for i, x in enumerate(promises) if x not in cover.postponed),

@@ -59,7 +59,14 @@ class Growth:
         return len(self.prefix_rules), len(self.loop_rules)
 
     def replay(self, rounds: int) -> GivenChoices:
-        """The choices of the first steps and of this many rounds, for `snpjax.run(choice=...)`."""
+        """The choices of the steps before the loop and of n rounds of it.
+
+        **Arguments:**
+
+        - `rounds`: how many times the loop is repeated, 0 or more.
+
+        **Returns:** choices for `snpjax.run(choice=...)`.
+        """
         rules = np.concatenate([self.prefix_rules, *[self.loop_rules] * rounds])
         if self.prefix_subsets is None or self.loop_subsets is None:
             return GivenChoices(rules)

@@ -103,7 +103,7 @@ class NumberReader:
 
 
 def _as_array(items: list) -> Int[np.ndarray, " items"] | None:
-    if not set(map(type, items)) <= {int}:  # a truth value is no number
+    if not set(map(type, items)) <= {int}:  # a truth value is not a number
         return None
     try:
         return np.array(items, np.int64)

@@ -148,7 +148,7 @@ class PopulationReader:
     # What names populations
 
     def _is_known(self, name: str) -> bool:
-        """Whether there may be a population or neuron of that name: it is told once with the
+        """Whether there may be a population or neuron of that name: it is reported once with the
         system, or not at all where names are missing."""
         return self.are_names_known or name in self.names or base_of(name) in self.names
 

@@ -116,7 +116,8 @@ class _Reader:
         system, problems = tried(variant)
         unsure = set() if self.called.are_complete else {"unknown_neuron"}
         told = [p for p in problems if p.code not in unsure]
-        if self.variant.may_be_signed:  # what that allows is told only if it is wrong in any case
+        # What that allows is reported only if it is wrong in any case.
+        if self.variant.may_be_signed:
             certain = {(p.code, p.place) for p in tried(AntiSpikes())[1]}
             told = [p for p in told if p.code not in _SIGNED or (p.code, p.place) in certain]
         tell_problems(self.findings, told, self._path, self._has_no_guard)

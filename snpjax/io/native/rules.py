@@ -133,7 +133,7 @@ class RuleReader:
             except RuleError as error:
                 rule = error
         elif not isinstance(rule, Rule):
-            rule = _parsed(text, label)  # what it says of its neuron is looked at
+            rule = _parsed(text, label)  # what it says of its neuron is examined
         if not isinstance(rule, RuleError):
             return ReadRule(rule, path, text)
         position = min(rule.position, len(text))
@@ -214,7 +214,7 @@ def _parsed(text: str, label: str | None) -> AnyRule | RuleError:
 
 
 def _may_be_growth(item: object) -> bool:
-    """Whether what is no rule may have been meant for a division or budding."""
+    """Whether what is not a rule may have been meant for a division or budding."""
     if isinstance(item, str):
         return item.lstrip().startswith("[")
     return isinstance(item, dict) and ("divide" in item or "bud" in item)

@@ -8,7 +8,9 @@ from typing import Any
 def native_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of native model files.
 
-    What a schema cannot say (names that exist, guards that parse, validity levels) is checked by
-    `snpjax.read`.
+    `snpjax.read` checks what a schema cannot express: names that exist, guards that parse, and
+    validity at a level.
+
+    **Returns:** the schema as a new dictionary.
     """
     return json.loads(files("snpjax.io.native").joinpath("schema.json").read_text("utf-8"))

@@ -84,7 +84,7 @@ def _schedules(reader: "VariantReader", variant: Entries) -> list[Schedule]:
 
 
 def _pair(reader: "VariantReader", entries: Entries) -> SynapsePair | None:
-    """The ends of a synapse; `None` if one is no neuron."""
+    """The ends of a synapse; `None` if one is not a neuron."""
     source, target = entries.text("from"), entries.text("to")
     if source is None or target is None:
         return None

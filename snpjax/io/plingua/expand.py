@@ -19,6 +19,7 @@ from .families import FamilyDraft, Irregular
 from .literals import rule_at
 from .messages import UNSUPPORTED
 from .modules import Frame, Module
+from .parameters import Parameters
 from .ranges import MAX_LISTED, Ranges, differ, shadowed, values
 
 
@@ -39,7 +40,7 @@ class SystemDraft:
     from.
 
     `are_labels_known` is false when a mistake may have kept neurons from being created: names that
-    no neuron has are no errors of their own then.
+    no neuron has are not errors of their own then.
     """
 
     neurons: list[tuple[str, int]] = field(default_factory=list)
@@ -59,17 +60,15 @@ class SystemDraft:
     are_labels_known: bool = True
 
 
-def expand(report: Report, frame: Frame) -> SystemDraft:
+def expand(report: Report, frame: Frame, parameters: Parameters) -> SystemDraft:
     """Run `main` and what it calls."""
     expander = _Expander(report, frame, None)
     main = frame.modules.get("main")
     if main is None:
         report.error(frame.offset, "there is no module main (write def main() { ... })")
         return expander.draft
-    if main.parameters:
-        report.error(main.offset, "the module main has parameters (write def main())")
     try:
-        expander.run_main(main)
+        expander.run_main(main, parameters)
     except Unreadable:
         return SystemDraft(are_labels_known=False)  # what was made so far says nothing
     except RecursionError:
@@ -79,20 +78,22 @@ def expand(report: Report, frame: Frame) -> SystemDraft:
     return expander.draft
 
 
-def expand_families(report: Report, frame: Frame) -> tuple[FamilyDraft, SystemDraft]:
+def expand_families(
+    report: Report, frame: Frame, parameters: Parameters
+) -> tuple[FamilyDraft, SystemDraft]:
     """Run `main` and what it calls, with every family as arrays; the draft has the rest.
 
-    Nothing is told: a file with a mistake is read again, one by one.
+    Nothing is reported: a file with a mistake is read again, one by one.
 
     **Raises:** `Irregular` if the file has a mistake, or something that families cannot hold.
     """
     families = FamilyDraft()
     expander = _Expander(Report(report.source), frame, families)
     main = frame.modules.get("main")
-    if main is None or main.parameters:
+    if main is None:
         raise Irregular
     try:
-        expander.run_main(main)
+        expander.run_main(main, parameters)
     except (Unreadable, RecursionError):
         raise Irregular from None
     if expander.report.has_errors or report.has_errors:
@@ -120,10 +121,15 @@ class _Expander:
 
     # Modules, statements, ranges
 
-    def run_main(self, main: Module) -> None:
+    def run_main(self, main: Module, parameters: Parameters) -> None:
+        """Run the file, with the values of parameters that are given from outside."""
         for definition in self.frame.globals:
-            self._run(tree.Statement(definition, (), ()), self.globals)
-        self._run_module(main, dict.fromkeys(main.parameters, Unknown()))
+            if definition.name in parameters:
+                self.globals[definition.name] = parameters[definition.name]
+            else:
+                self._run(tree.Statement(definition, (), ()), self.globals)
+        given = {name: parameters.get(name, Unknown()) for name in main.parameters}
+        self._run_module(main, given)
 
     def _run_module(self, module: Module, arguments: Scope) -> None:
         scope = self.globals | arguments

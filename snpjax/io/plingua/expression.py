@@ -2,7 +2,7 @@
 scope.
 
 A variable may also be an array of integers of 64 bits, one for each instance of a statement; what
-these bits cannot hold, and what is no integer in some instance, is a `Mistake` then.
+these bits cannot hold, and what is not an integer in some instance, is a `Mistake` then.
 """
 
 from collections.abc import Callable, Sequence

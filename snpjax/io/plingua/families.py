@@ -1,8 +1,8 @@
 """Statements of P-Lingua as arrays: what a family of neurons, synapses or rules holds, without a
 Python object for any one of them.
 
-What 64 bits cannot hold, what is no integer and what is an error is `Irregular`, and left to those
-who run the instances one by one.
+What 64 bits cannot hold, what is not an integer and what is an error is `Irregular`, and left to
+those who run the instances one by one.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from .ranges import MAX_AT_ONCE, MAX_INSTANCES
 
 
 MAX_LOOPS = 10_000  # of blocks and calls under ranges, which are run one by one
-MAX_LITERALS = 1_000  # a file of single neurons is no file of families
+MAX_LITERALS = 1_000  # a file of single neurons is not a file of families
 MAX_STATEMENTS = 20_000  # run, each over all its instances at once
 
 

@@ -42,13 +42,13 @@ class LabelsOf:
         return self._labels[name]
 
     def table(self) -> str:
-        """A comment with the names that are no labels; empty if all are."""
+        """A comment with the names that are not labels; empty if all are."""
         renamed = [(label, name) for name, label in self._labels.items() if name != label]
         if not renamed:
             return ""
         lines = "".join(f"\n   {label} = {json.dumps(name)}" for label, name in renamed)
         lines = lines.replace("*/", "*\\/")
-        return f"/* names that are no labels of P-Lingua:{lines} */\n"
+        return f"/* names that are not labels of P-Lingua:{lines} */\n"
 
 
 def _plain(name: str) -> str:

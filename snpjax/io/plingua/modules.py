@@ -102,7 +102,7 @@ def split_modules(report: Report) -> Frame:
 
 def _definitions(report: Report) -> tuple[int, re.Match[str] | None]:
     """Where the patterns and model definitions of P-Lingua 5 end, and the last of these
-    definitions, that of the model read here if there is one. They are told: what they allow or
+    definitions, that of the model read here if there is one. They are reported: what they allow or
     forbid is not checked."""
     text, defined = report.source.text, None
     start = skip_gap(text, 0, len(text))

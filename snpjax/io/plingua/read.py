@@ -39,6 +39,7 @@ from .expand import RuleNode, SystemDraft, expand, expand_families
 from .families import Irregular
 from .literals import arc_at, rule_at
 from .modules import Frame, split_modules
+from .parameters import Parameters, check_use, checked
 from .populations import system_of
 from .ranges import MAX_LISTED
 
@@ -51,7 +52,13 @@ _GROWTH = (DivisionRule, BuddingRule)
 _WholeRule: TypeAlias = tree.SpikingRule | tree.GrowthRule
 
 
-def read_plingua(source: Source, level: Level, *, families: bool | None = None) -> AnySystem:
+def read_plingua(
+    source: Source,
+    level: Level,
+    *,
+    families: bool | None = None,
+    parameters: Parameters | None = None,
+) -> AnySystem:
     """The system that a P-Lingua file describes.
 
     A file whose ranges make more than `LISTED_INSTANCES` instances gives a system of populations,
@@ -62,18 +69,22 @@ def read_plingua(source: Source, level: Level, *, families: bool | None = None) 
     **Arguments:**
 
     - `families`: whether to make populations, whatever the number of instances.
+    - `parameters`: values of parameters of `main`, and instead of those that are defined before the
+      modules.
     """
+    given = {} if parameters is None else checked(parameters)
 
     def read(report: Report) -> AnySystem | None:
         frame, system = split_modules(report), None
         frame.parse()
+        check_use(report, frame, given)
         if report.has_errors:  # before families are made, which may be a million neurons
             return None
         if families is not False and level == "extended":
             least = 0 if families else LISTED_INSTANCES
-            system = _read_families(report, frame, least)
+            system = _read_families(report, frame, given, least)
         if system is None:
-            system = _Assembly(report, expand(report, frame)).build(level)
+            system = _Assembly(report, expand(report, frame, given)).build(level)
         for module in frame.modules.values():
             module.check_if_uncalled()
         return system
@@ -81,9 +92,11 @@ def read_plingua(source: Source, level: Level, *, families: bool | None = None) 
     return read_reported(source, read)
 
 
-def _read_families(report: Report, frame: Frame, least: int) -> PopulationSystem | None:
+def _read_families(
+    report: Report, frame: Frame, parameters: Parameters, least: int
+) -> PopulationSystem | None:
     try:
-        families, rest = expand_families(report, frame)
+        families, rest = expand_families(report, frame, parameters)
         if families.num_instances < least or (rest.train and rest.input is None):
             return None
         return system_of(families, None if rest.input is None else (rest.input[0], _train(rest)))

@@ -250,7 +250,7 @@ def computed_label(offset: int, value: Expression) -> Label:
         if isinstance(label, str):
             if _LABEL.fullmatch(label):
                 return label
-            message = f"{label!r} is no label (write a name, such as in{{1}})"
+            message = f"{label!r} is not a label (write a name, such as in{{1}})"
             raise Mistake(value.offset, message)
         if type(label) is int and label >= 0:
             return str(label)

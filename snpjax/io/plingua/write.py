@@ -1,7 +1,7 @@
 """Writing P-Lingua 4: one list each of neurons, contents and synapses, and the rules in order.
 
-Names that are no labels are mapped to labels, with a table of them in a comment; that is no loss,
-although what is read back is named by the labels.
+Names that are not labels are mapped to labels, with a table of them in a comment; that is not a
+loss, although what is read back is named by the labels.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -248,7 +248,7 @@ def input_statements(trains: Sequence[tuple[str, str, Sequence[int]]], losses: L
 
 
 def hints(notes: Mapping[str, Json]) -> list[str]:
-    """The output hints that a reader noted; anything else under their name is no content."""
+    """The output hints that a reader noted; anything else under their name is ignored."""
     noted = notes.get("output", ())
     statements = []
     for hint in noted if isinstance(noted, list | tuple) else ():

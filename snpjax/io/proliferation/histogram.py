@@ -62,7 +62,7 @@ def rows(report: Report, names: tuple[str, ...], fix: str) -> Iterator[Histogram
 
 
 def _plain_numbers(words: list[str]) -> list[float]:
-    """The numbers that words are; none where one is no finite number."""
+    """The numbers that words are; none where one is not a finite number."""
     try:
         numbers = [float(word) for word in words if "_" not in word]
     except ValueError:
@@ -71,7 +71,7 @@ def _plain_numbers(words: list[str]) -> list[float]:
 
 
 def _tell_number(report: Report, offset: int, word: str, where: str) -> None:
-    """Report a word that is no finite number."""
+    """Report a word that is not a finite number."""
     try:
         value = float(word) if "_" not in word else None
     except ValueError:
@@ -86,11 +86,17 @@ def _tell_number(report: Report, offset: int, word: str, where: str) -> None:
 
 
 def read_histogram(path: str | os.PathLike[str]) -> Histogram:
-    """Read a histogram: a row for each channel, `fluorescence count`, without a header.
+    """Read a histogram: a row `fluorescence count` for each channel, without a header.
 
     Blank lines and lines that begin with `#` are skipped, and rows may be in any order. Counts are
-    integers (`3.0` is one). Rows without cells may have any fluorescence: those of 0 or less belong
+    integers (`3.0` is one). Rows without cells may have any fluorescence; those of 0 or less belong
     to the axis only.
+
+    **Arguments:**
+
+    - `path`: the file.
+
+    **Returns:** the histogram.
 
     **Raises:** `ReadError` with every error, each `path:line:column: problem (fix)`.
     """
@@ -135,12 +141,18 @@ def _read_row(
     else:
         line = channels[phi][1]
         fix = "add the counts, and keep one row"
-        again = f"fluorescence {fluorescence} stands twice, first in line {line}"
+        again = f"fluorescence {fluorescence} appears twice, first in line {line}"
         report.error(first, f"{where}{again} ({fix})")
 
 
 def write_histogram(histogram: Histogram, path: str | os.PathLike[str]) -> None:
-    """Write all channels of a histogram, the empty ones too."""
+    """Write all channels of a histogram, including the empty ones.
+
+    **Arguments:**
+
+    - `histogram`: the histogram.
+    - `path`: the file, which is replaced if it exists.
+    """
     pairs = zip(histogram.fluorescence.tolist(), histogram.counts.tolist(), strict=True)
     text = "".join(f"{phi:.{_DIGITS}g}\t{cells}\n" for phi, cells in pairs)
     atomic_write(Path(path), text)

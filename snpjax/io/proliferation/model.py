@@ -80,13 +80,22 @@ class ModelFile:
         phi_min: float | None = None,
         start: Start | None = None,
     ) -> ProliferationModel:
-        """The model, with other numbers where some are given.
+        """The model, with some values replaced.
 
-        **Raises:** `ValueError` if there is no duration anywhere; `InvalidModel`; `ReadError`.
+        **Arguments:**
+
+        - `initial`: the initial histogram; by default it is read from the file that the model
+          names.
+        - `duration`: hours.
+        - `phi_min`: the threshold of fluorescence.
+        - `start`: the start rule.
+
+        **Raises:** `ValueError` if neither the file nor the call has a duration; `InvalidModel`;
+        `ReadError`.
         """
         duration = self.duration if duration is None else duration
         if duration is None:
-            raise ValueError("the model says no simulation time (give the duration in hours)")
+            raise ValueError("the model has no simulation time (give the duration in hours)")
         return ProliferationModel(
             self.histogram("initial") if initial is None else initial,
             self.types,
@@ -103,11 +112,14 @@ def read_model(
 
     **Arguments:**
 
-    - `is_yaml`: whether the file is YAML; by default its suffix says it, `.yaml` or `.yml`.
-    - `gamma`: `mean` and `std` of all populations are shape and scale; a population with `"law":
-      "gamma"` has them so in any case.
+    - `path`: the file.
+    - `gamma`: `mean` and `std` of all populations are shape and scale, as they always are in a
+      population with `"law": "gamma"`.
+    - `is_yaml`: whether the file is YAML; by default whether its suffix is `.yaml` or `.yml`.
 
-    **Raises:** `ReadError` with every error at its place.
+    **Returns:** the contents of the file.
+
+    **Raises:** `ReadError` with every error, each `path:line:column: problem (fix)`.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".prc":
@@ -190,7 +202,7 @@ class _Reader:
         findings, what = entries.findings, f"population {name!r}"
         entries = replace(entries, what=what)
         if name in self.names:
-            findings.error(entries.at("name"), f"{what} stands twice (rename one)")
+            findings.error(entries.at("name"), f"{what} appears twice (rename one)")
         self.names.add(name)
         proportion = entries.take("proportion", self._value, f"{what}: proportion")
         if proportion is None:
@@ -292,12 +304,25 @@ class _Reader:
 
 
 def write_model(model: ModelFile, path: str | os.PathLike[str]) -> None:
-    """Write a model as JSON, or as YAML by the suffix (JSON is YAML): all that was read."""
+    """Write a model as JSON, which is valid YAML, too, with all that was read.
+
+    **Arguments:**
+
+    - `model`: the model.
+    - `path`: the file, which is replaced if it exists.
+    """
     atomic_write(Path(path), model_json(model))
 
 
 def model_json(model: ModelFile) -> str:
-    """The text of a model file."""
+    """Format a model as JSON.
+
+    **Arguments:**
+
+    - `model`: the model.
+
+    **Returns:** the text of a model file.
+    """
     populations = []
     for cell_type in model.types:
         law = cell_type.law

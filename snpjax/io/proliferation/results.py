@@ -17,9 +17,19 @@ from .types import columns_of
 def table_text(
     table: SparseHistogram, *, names: tuple[str, ...] | None = None, separator: str = "\t"
 ) -> str:
-    """Rows `value total`, then a column for each type, then `sd` where there is one, in ascending
-    order, with ten significant digits. With `names` of the types, and a separator of commas, there
-    is a header."""
+    """Format a histogram as rows in ascending order, with ten significant digits.
+
+    A row has the fluorescence and the total, then a column for each type, then the sd where there
+    is one.
+
+    **Arguments:**
+
+    - `table`: the histogram.
+    - `names`: the names of the types, whose columns are included only with them.
+    - `separator`: what separates columns; with `","` there is a header.
+
+    **Returns:** the text.
+    """
     lines = []
     if separator == ",":
         header = ["fluorescence", "cells", *(names or ())]
@@ -36,7 +46,15 @@ def table_text(
 def write_table(
     table: SparseHistogram, path: str | os.PathLike[str], *, names: tuple[str, ...] | None = None
 ) -> None:
-    """Write a table, with commas and a header where the suffix is `.csv`."""
+    """Write a histogram as a table, with commas and a header if the suffix is `.csv`, otherwise
+    with tabs.
+
+    **Arguments:**
+
+    - `table`: the histogram.
+    - `path`: the file, which is replaced if it exists.
+    - `names`: the names of the types, whose columns are included only with them.
+    """
     separator = "," if Path(path).suffix.lower() == ".csv" else "\t"
     atomic_write(Path(path), table_text(table, names=names, separator=separator))
 
@@ -50,7 +68,16 @@ def calibration_record(
     errors: Uncertainty | None = None,
     goodness: Goodness | None = None,
 ) -> dict[str, object]:
-    """A calibration as what JSON has."""
+    """Convert a calibration to objects that JSON can represent.
+
+    **Arguments:**
+
+    - `calibration`: the result of `calibrate`.
+    - `errors`: its `uncertainty`, to be included.
+    - `goodness`: its goodness of fit, to be included.
+
+    **Returns:** a dictionary; infinite errors are `None`.
+    """
     record: dict[str, object] = {
         "hellinger": calibration.distance,
         "hellinger_normalised": calibration.normalised,
@@ -94,7 +121,15 @@ def write_calibration(
     errors: Uncertainty | None = None,
     goodness: Goodness | None = None,
 ) -> None:
-    """Write a calibration as JSON."""
+    """Write a calibration as JSON.
+
+    **Arguments:**
+
+    - `calibration`: the result of `calibrate`.
+    - `path`: the file, which is replaced if it exists.
+    - `errors`: its `uncertainty`, to be included.
+    - `goodness`: its goodness of fit, to be included.
+    """
     atomic_write(Path(path), calibration_json(calibration, errors, goodness))
 
 
@@ -103,5 +138,14 @@ def calibration_json(
     errors: Uncertainty | None = None,
     goodness: Goodness | None = None,
 ) -> str:
-    """The text of a file of `write_calibration`."""
+    """Format a calibration as JSON.
+
+    **Arguments:**
+
+    - `calibration`: the result of `calibrate`.
+    - `errors`: its `uncertainty`, to be included.
+    - `goodness`: its goodness of fit, to be included.
+
+    **Returns:** the text of a file that `write_calibration` writes.
+    """
     return json.dumps(calibration_record(calibration, errors, goodness), indent=1) + "\n"

@@ -18,13 +18,16 @@ _QUIESCENT = (-1.0, -1.0)
 
 
 def read_types(path: str | os.PathLike[str], *, gamma: bool = False) -> tuple[CellType, ...]:
-    """Read the types of a file; their names are the numbers of their lines, from 0.
+    """Read cell types from a file of three columns.
 
     **Arguments:**
 
+    - `path`: the file: a row `proportion mean sd` for each type, `-1 -1` for a quiescent one.
     - `gamma`: the second and third column are shape and scale.
 
-    **Raises:** `ReadError` with every error.
+    **Returns:** the types, named by the numbers of their lines, from 0.
+
+    **Raises:** `ReadError` with every error, each `path:line:column: problem (fix)`.
     """
     source = load(path)
     report = Report(source, last=MAX_ERRORS)
@@ -74,7 +77,13 @@ def columns_of(law: Normal | Gamma | Fixed) -> tuple[float, float]:
 
 
 def write_types(types: tuple[CellType, ...], path: str | os.PathLike[str]) -> None:
-    """Write types in the order they have; names are lost, and so is which law it is."""
+    """Write cell types in their order; the file does not hold their names, nor which law they have.
+
+    **Arguments:**
+
+    - `types`: the types.
+    - `path`: the file, which is replaced if it exists.
+    """
     lines = []
     for cell_type in types:
         first, second = _QUIESCENT if cell_type.law is None else columns_of(cell_type.law)

@@ -4,18 +4,19 @@ import warnings
 from typing import Any
 
 from ..._text.model_warning import ModelWarning
+from ..._text.warn import warn
 from ...sleptsov import InvalidNet, SleptsovNet
 from ..errors import Diagnostic, ReadError, ReadWarning
 from ..source import Report
 
 
 def build_net(report: Report, *, quiet: bool = False, **arguments: Any) -> SleptsovNet:
-    """The net of these arguments, after the findings of the reader are told.
+    """The net of these arguments, after the findings of the reader are reported.
 
-    What the net itself warns about is told of the file as a whole, unless `quiet`.
+    What the net itself warns about is reported for the file as a whole, unless `quiet`.
 
     **Raises:** `ReadError`, with every error that was reported; an invalid net that no reader has
-    located is told of the file as a whole, too.
+    located is reported for the file as a whole, too.
     """
     report.finish()
     path = report.source.path
@@ -29,5 +30,5 @@ def build_net(report: Report, *, quiet: bool = False, **arguments: Any) -> Slept
     told = [w for w in caught if issubclass(w.category, ModelWarning)]
     if told and not quiet:
         found = [Diagnostic(path, None, None, str(w.message), "warning") for w in told]
-        warnings.warn(ReadWarning(found), stacklevel=7)
+        warn(ReadWarning(found))
     return net

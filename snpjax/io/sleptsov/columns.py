@@ -12,7 +12,7 @@ from .numbers import MAX_NODES, Words, as_bytes
 
 
 class Matrices:
-    """The integers of a file of matrices, in their order, with what is wrong told.
+    """The integers of a file of matrices, in their order, with what is wrong reported.
 
     **Arguments:**
 
@@ -97,7 +97,7 @@ class Matrices:
         return good
 
     def _without_comments(self, count: int) -> Words:
-        """The words when comments are left out; the first ones are told."""
+        """The words when comments are left out; the first ones are reported."""
         text = self.source.text
         words = Words(self.source, _COMMENTS.sub(_blanked, as_bytes(text)), count=count)
         end = words.end if len(words.values) == count else len(text)

@@ -40,12 +40,12 @@ def remark(net: SleptsovNet, sign: str, first: int, **more: Any) -> str:
 
 
 class Remark:
-    """The comment in a source from `start` on, or an empty one; what is wrong with it is told.
+    """The comment in a source from `start` on, or an empty one; what is wrong with it is reported.
 
     **Arguments:**
 
     - `sizes`: how many `places` and `transitions` there are.
-    - `first`: the number of the first one, where no names are told.
+    - `first`: the number of the first one, where no names are listed.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Remark:
         return Numbered(given.get("prefix", prefix), count, given.get("first", self.first))
 
     def pairs(self) -> list[tuple[int, int]] | None:
-        """The `priorities`, where they are told."""
+        """The `priorities`, where they are listed."""
         pairs = self.told.get("priorities")
         if pairs is None:
             return None
@@ -104,7 +104,7 @@ class Remark:
             and all(type(x) is int and x in numbers for x in pair)
             for pair in pairs
         ):
-            self.error(f"`priorities` is no list of pairs of transitions from 0 to {count - 1}")
+            self.error(f"`priorities` is not a list of pairs of transitions from 0 to {count - 1}")
             return None
         return [(a, b) for a, b in pairs]
 
@@ -126,7 +126,7 @@ def _parsed(text: str, sizes: Mapping[str, int]) -> tuple[dict[str, Any], str]:
                 return {}, f"`{key}` are not numbered by a `prefix` and the `first` number"
             continue
         if not isinstance(names, list) or not all(isinstance(n, str) and n for n in names):
-            return {}, f"`{key}` is no list of texts"
+            return {}, f"`{key}` is not a list of texts"
         if len(names) != sizes[key]:
             return {}, f"`{key}` has {len(names)} names for {sizes[key]}"
         if len(set(names)) < len(names):

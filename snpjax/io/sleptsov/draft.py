@@ -48,7 +48,7 @@ class Dropping:
 class NetDraft:
     """Nodes by name in order of first mention, and what joins them.
 
-    Regular arcs that are told twice add up; inhibitor and test arcs must agree.
+    Regular arcs that are listed twice add up; inhibitor and test arcs must agree.
     """
 
     report: Report
@@ -68,7 +68,7 @@ class NetDraft:
         return self.transitions.setdefault(name, len(self.transitions))
 
     def mark(self, place: int, tokens: int, offset: int) -> None:
-        """Note the tokens of a place; a second time is told."""
+        """Note the tokens of a place; a second time is reported."""
         _, first = self._tokens.setdefault(place, (tokens, offset))
         if first != offset:
             name = list(self.places)[place]
@@ -109,7 +109,7 @@ class NetDraft:
         return self._pairs[3 * pair + 2]
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments of the net; what is wrong with arcs and priorities is told."""
+        """The arguments of the net; what is wrong with arcs and priorities is reported."""
         for what, nodes in (("places", self.places), ("transitions", self.transitions)):
             if len(nodes) > MAX_NODES:
                 self.report.error(

@@ -97,7 +97,7 @@ class _Line:
         try:
             return float(word)
         except ValueError:
-            self.fail(f"{what}: {shortened(word)!r} is no number (write one)")
+            self.fail(f"{what}: {shortened(word)!r} is not a number (write one)")
 
     def skip_reals(self, count: int) -> None:
         plain = _REALS[count].match(self.text, self._end)
@@ -183,7 +183,7 @@ class _Reader:
         return [line.count(what) for what in _COUNTS]
 
     def _given(self, line: _Line, name: str, value: Number) -> Number | None:
-        """The value of a parameter, which is told if there is none."""
+        """The value of a parameter, which is reported if there is none."""
         if value != _NO_VALUE:
             return value
         self.report.error(
@@ -287,7 +287,7 @@ class _Reader:
         try:
             rate: float | None = float(word)
         except ValueError:
-            line.fail(f"the rate of {named}: {shortened(word)!r} is no number (write one)")
+            line.fail(f"the rate of {named}: {shortened(word)!r} is not a number (write one)")
         if rate == _OF_MARKING:
             self._drop(line.offset, f"the function of the marking as the rate of {named}")
             return

@@ -68,7 +68,7 @@ def write_hsn(high: HighNet, losses: Losses) -> str:
 
 
 def _blocks(low: LowLevel, report: Report) -> list[PlacedSubstitution]:
-    """The substitutions; what is wrong with the lines is told."""
+    """The substitutions; what is wrong with the lines is reported."""
     blocks = []
     line = low.end
     for number in range(low.num_substitutions):

@@ -1,6 +1,6 @@
 """LSN, low-level nets: a line for each arc, by numbers from 1.
 
-Lines of millions of arcs are read as one matrix; only what is wrong is looked at line by line.
+Lines of millions of arcs are read as one matrix; only what is wrong is examined line by line.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from .numbers import MAX_NODES, Words, as_bytes, lines_of, starts_of
 from .priorities import tell_cycles
 
 
-_MAX_HEADER = 1_000  # characters; the rest of a longer line is not looked at
+_MAX_HEADER = 1_000  # characters; the rest of a longer line is not examined
 HEADER = "the header `m n k l nst`"
 _REGULAR, _INHIBITOR, _OUTPUT, _PRIORITY, _NONE = range(5)
 _LETTERS = {_REGULAR: "input", _INHIBITOR: "inhibitor", _OUTPUT: "output", _PRIORITY: "priority"}
@@ -67,7 +67,7 @@ def lsn_parts(net: SleptsovNet) -> tuple[str, str, str]:
 
 @dataclass(frozen=True)
 class _Lines:
-    """The lines of a text that are no comments: where they begin and end. Blank ones are apart."""
+    """The lines of a text that are not comments: where they begin and end. Blank ones are apart."""
 
     starts: Int[np.ndarray, " lines"]
     ends: Int[np.ndarray, " lines"]
@@ -98,7 +98,7 @@ class _Lines:
 
 
 class LowLevel:
-    """The header, arcs and marking of an LSN or HSN file, with what is wrong told.
+    """The header, arcs and marking of an LSN or HSN file, with what is wrong reported.
 
     `end` is the number of lines that they take, `lines` those of the whole file.
     """
@@ -227,7 +227,7 @@ class LowLevel:
     def _tell_shapes(
         self, lines: range, counts: np.ndarray, expected: int, what: str, promised: int
     ) -> Bool[np.ndarray, " lines"]:
-        """Which lines have as many words as expected; the others are told."""
+        """Which lines have as many words as expected; the others are reported."""
         here = counts[lines.start : lines.stop]
         of = "v1 v2 w" if what == "arc" else "place tokens"
         for line in (np.flatnonzero(here != expected)[:MAX_FINDINGS] + lines.start).tolist():
@@ -307,7 +307,7 @@ class LowLevel:
 
 
 def _arc_problems(row: list[int], m: int, n: int) -> Iterator[str]:
-    """Why a line is no arc."""
+    """Why a line is not an arc."""
     v1, v2, w = row
     if v1 == 0 or v2 == 0:
         yield f"index 0 in the arc {v1} {v2} (indices start at 1)"

@@ -203,7 +203,7 @@ def _priorities(
 def _order(
     source: Source, start: int, num_transitions: int, report: Report
 ) -> Int[np.ndarray, " columns"]:
-    """The transition of each column, as the trailer says."""
+    """The transition of each column, according to the trailer."""
     in_order = np.arange(num_transitions)
     match = _PERMUTATION.search(source.text, start)
     if match is None:

@@ -48,7 +48,7 @@ def starts_of(data: bytes, *, ends: bool = False) -> Int[np.ndarray, " words"]:
 
 
 def plain_integers(data: bytes) -> Int[np.ndarray, " words"] | None:
-    """The words as integers; `None` where some may be none, and each must be looked at."""
+    """The words as integers; `None` where some may be none, and each must be examined."""
     if data.translate(None, _PLAIN) or not _has_sound_words(data):
         return None
     if not data or data.isspace():  # which NumPy reads as one 0
@@ -76,13 +76,13 @@ class Words:
     """The words of a text, the first `count` of them, with their integers where they are any.
 
     `first` is the offset of `data` in the source. The text is read block by block; where a block
-    holds a word that may be no integer, each of its words is looked at.
+    holds a word that may be no integer, each of its words is examined.
     """
 
     def __init__(self, source: Source, data: bytes, first: int = 0, count: int = -1):
         self.source, self.first = source, first
         self._data = data
-        #: What is wrong with the words that are no integers, by their number.
+        #: What is wrong with the words that are not integers, by their number.
         self.wrong: dict[int, str] = {}
         most = (len(data) + 1) // 2
         room = most if count < 0 else min(count, most)
@@ -103,7 +103,7 @@ class Words:
 
     def _looked_at(self, start: int, end: int, number: int, most: int) -> Int[np.ndarray, " words"]:
         """The integers of a block that begins with a word of this number. Words that may be none
-        are looked at one by one, until many are wrong."""
+        are examined one by one, until many are wrong."""
         block = self._data[start:end]
         characters = np.frombuffer(block, np.uint8)
         starts = starts_of(block)[:most]
@@ -178,7 +178,7 @@ def _blocks(data: bytes) -> Iterator[tuple[int, int]]:
 def integer(text: str) -> int | str:
     """The integer that a word is, if it fits in 64 bits; else what is wrong with it."""
     if len(text) > _MAX_DIGITS or not _INTEGER.fullmatch(text):
-        return f"{shortened(text)!r} is no integer (write one)"
+        return f"{shortened(text)!r} is not an integer (write one)"
     number = int(text)
     if not -MOST <= number <= MOST:
         return f"{shortened(text)} does not fit in int64 (write at most {MOST})"

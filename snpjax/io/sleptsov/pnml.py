@@ -89,7 +89,7 @@ class _Reader:
         self._open.append(self._taken(name, attributes, offset))
 
     def _taken(self, name: str, attributes: Mapping[str, str], offset: int) -> _Frame:
-        """The frame of an element that begins; what cannot stand here is told."""
+        """The frame of an element that begins; what cannot stand here is reported."""
         if not self._open:
             return self._root(name, attributes, offset)
         above = self._open[-1]
@@ -240,7 +240,7 @@ class _Reader:
             self._net.tell(tell, *finding)
 
     def chosen(self, id: str | None) -> FileNet | None:
-        """The net that is meant; if there is none, that is told."""
+        """The net that is meant; if there is none, that is reported."""
         nets = self.nets if id is not None else [net for net in self.nets if net.is_active]
         ids = ", ".join(shortened(net.owner.id) for net in self.nets)
         shares = self.shared.places or self.shared.transitions

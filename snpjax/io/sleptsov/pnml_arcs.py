@@ -38,7 +38,7 @@ _SOURCES = {"inputArc": "place", "outputArc": "transition", "inhibitorArc": "pla
 def take_arc(
     arc: PnmlElement, ends: Mapping[str, tuple[str, int]], draft: NetDraft, numbers: "PnmlNumbers"
 ) -> None:
-    """Add an arc to the draft; whatever is wrong with it is told."""
+    """Add an arc to the draft; whatever is wrong with it is reported."""
     report = numbers.report
     named = f"arc {shortened(arc.id)!r}" if arc.id else "an arc"
     found = []
@@ -74,7 +74,7 @@ def take_arc(
 
 
 def _kind(arc: PnmlElement, named: str, numbers: "PnmlNumbers") -> Kind | None:
-    """The kind of an arc, in any of the dialects; `None` if it is refused, which is told."""
+    """The kind of an arc, in any of the dialects; `None` if it is refused, which is reported."""
     report = numbers.report
     if "type" not in arc.attributes and arc.labels.keys().isdisjoint(("arctype", "type")):
         return "inhibitor" if arc.kind == "inhibitorArc" else "input"
@@ -105,7 +105,7 @@ def _kind(arc: PnmlElement, named: str, numbers: "PnmlNumbers") -> Kind | None:
 
 
 def _weight(arc: PnmlElement, named: str, kind: Kind, numbers: "PnmlNumbers") -> int | None:
-    """The weight or threshold of an arc; `None` if it is none, which is told.
+    """The weight or threshold of an arc; `None` if it is none, which is reported.
 
     TAPAAL writes the weight as an attribute, and as the attribute `inscription` an interval of
     time, or 1 where an arc has none.
@@ -132,7 +132,7 @@ def _weight(arc: PnmlElement, named: str, kind: Kind, numbers: "PnmlNumbers") ->
 
 
 def _is_untimed(inscription: PnmlLabel, named: str, numbers: "PnmlNumbers") -> bool:
-    """Whether an attribute `inscription` is no weight; intervals of time are told."""
+    """Whether an attribute `inscription` is not a weight; intervals of time are reported."""
     text = inscription.text
     if not text or _NO_TIME.fullmatch(text):
         return True

@@ -25,7 +25,7 @@ _HIGH_LEVEL = re.compile(r"(hlpn|highlevel|symmetric|coloured|colored)", re.IGNO
 
 
 class PnmlNumbers:
-    """The numbers of a net, as its labels write them; what is wrong with them is told.
+    """The numbers of a net, as its labels write them; what is wrong with them is reported.
 
     **Arguments:**
 
@@ -39,7 +39,8 @@ class PnmlNumbers:
         self._colours: dict[str, int] = {}  # of tokens in use, and where each is first
 
     def count(self, label: PnmlLabel, what: str, *, least: int) -> int | None:
-        """The number that a label says, at least `least`; `None` if it is none, which is told."""
+        """The number that a label says, at least `least`; `None` if it is none, which is
+        reported."""
         text = label.text
         if text in self.constants:
             text = self.constants[text].text
@@ -62,7 +63,7 @@ class PnmlNumbers:
     def _coloured(self, text: str, offset: int, what: str) -> int | str | None:
         words = [word.strip() for word in text.split(",")]
         if len(words) % 2:
-            return f"{shortened(text)!r} is no number, nor colours with the number of each"
+            return f"{shortened(text)!r} is not a number, nor colours with the number of each"
         total = 0
         for colour, word in zip(words[::2], words[1::2], strict=True):
             number = integer(word)
@@ -142,7 +143,7 @@ class FileNet:
                 self.arcs.append(owner)
 
     def arguments(self, shared: Shared, *, drop_time: bool) -> dict[str, Any]:
-        """The arguments of the net; whatever is wrong is told."""
+        """The arguments of the net; whatever is wrong is reported."""
         for tell in self._findings:
             tell()
         numbers = PnmlNumbers(self.report, shared.constants, drop_time)
@@ -247,7 +248,7 @@ class _Builder:
         if None in counts or not counts:
             return
         if len(set(counts)) > 1:
-            message = f"{what} is said twice, {counts[0]} and {counts[-1]} tokens (remove one)"
+            message = f"{what} is declared twice, {counts[0]} and {counts[-1]} tokens (remove one)"
             self.report.error(labels[0].offset, message, labels[-1].offset)
         else:
             self.draft.mark(self.draft.place(node.id), counts[0] or 0, labels[0].offset)
@@ -344,13 +345,13 @@ class _Builder:
             kind, number = self.ends.get(id, ("", -1))
             label = place.labels.get("text")
             if kind != "place":
-                message = f"{what} names {shortened(id)!r}, which is no place (add the place)"
+                message = f"{what} names {shortened(id)!r}, which is not a place (add the place)"
                 self.report.error(place.offset, message)
             elif seen.setdefault(number, place.offset) != place.offset:
                 message = f"{what} names {shortened(id)!r} twice (remove one)"
                 self.report.error(place.offset, message, seen[number])
             elif label is None:
-                message = f"{what} does not say the tokens of {shortened(id)!r} (write <text>)"
+                message = f"{what} does not set the tokens of {shortened(id)!r} (write <text>)"
                 self.report.error(place.offset, message)
             else:
                 count = self.numbers.count(label, f"{what} of {shortened(id)!r}", least=0)

@@ -1,10 +1,10 @@
 """PNML, written: inhibitor and test arcs as `<arctype>`, priorities as elements of this tool."""
 
-import warnings
 from xml.sax.saxutils import escape
 
 from ..._text.model_warning import ModelWarning
 from ..._text.quoting import without_controls
+from ..._text.warn import warn
 from ...sleptsov import SleptsovNet
 from ..losses import Losses
 from .flattening import with_pairs_for_order
@@ -23,7 +23,7 @@ def write_pnml(net: SleptsovNet, losses: Losses) -> str:
             f"PNML has no priorities: {len(net.priorities):,} are written as elements specific to "
             "snpjax, which other tools do not see"
         )
-        warnings.warn(message, ModelWarning, stacklevel=4)
+        warn(ModelWarning(message))
     beaten: list[list[int]] = [[] for _ in range(net.num_transitions)]
     for a, b in net.priorities.tolist():
         beaten[a].append(b)

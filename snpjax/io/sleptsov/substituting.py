@@ -186,7 +186,7 @@ def _subnet(
         path = (folder / name).resolve()
         is_there = path.is_file()
     except (OSError, ValueError, RuntimeError):  # a name that no file can have, a loop of links
-        report.error(at, f"{shortened(name)!r} is no name of a file")
+        report.error(at, f"{shortened(name)!r} is not a name of a file")
         return None
     if not path.is_relative_to(folder):
         message = f"the sub-net {name!r} leads out of the folder of this file by a link"

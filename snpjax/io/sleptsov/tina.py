@@ -71,7 +71,7 @@ def mark_of(text: str, *, may_test: bool = True) -> Mark | str:
     sign = "?-" if text.startswith("?-") else text[0]
     weight = number_of(text[len(sign) :])
     if sign not in _MARKS or weight is None:
-        return f"{text!r} is no mark of an arc (write *2, ?2 for a test, ?-2 for an inhibitor)"
+        return f"{text!r} is not a mark of an arc (write *2, ?2 for a test, ?-2 for an inhibitor)"
     if weight == 0:
         return f"{text} has the weight 0 (write 1 or more)"
     if sign != "*" and not may_test:

@@ -39,7 +39,7 @@ _GAP = 60.0
 
 
 class _Line:
-    """A line and its words. Where a word stands is found when it is asked for."""
+    """A line and its words. Where a word stands is found when it is requested."""
 
     __slots__ = ("text", "at", "words")
 
@@ -183,7 +183,7 @@ class _Reader:
             tokens = number_of(words[4])
             if tokens is None:
                 message = (
-                    f"{shortened(words[4])!r} is no marking (write a number from 0 that fits in "
+                    f"{shortened(words[4])!r} is not a marking (write a number from 0 that fits in "
                     "int64)"
                 )
                 self.report.error(line.offset(4), message)
@@ -205,7 +205,7 @@ class _Reader:
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            message = f"{shortened(line.words[word])!r} is no coordinate (write one)"
+            message = f"{shortened(line.words[word])!r} is not a coordinate (write one)"
             self.report.error(line.offset(word), message)
             return 0.0
         return number
@@ -261,7 +261,7 @@ class _Reader:
         triples = [words[first : first + 3] for first in range(1, len(words), 3)]
         if not text.endswith(")") or not triples or len(triples[-1]) != 3:
             message = (
-                f"the label {shortened(text)} is no substitution (write "
+                f"the label {shortened(text)} is not a substitution (write "
                 "{*HSN(file i place number o place number s place number f place number)})"
             )
             self.report.error(at, message)
@@ -275,7 +275,7 @@ class _Reader:
             elif found is None:
                 message = f"there is no place {name_of(place)!r} for a substitution"
             elif not lp:
-                message = f"{number!r} is no place of a sub-net (write a number from 1)"
+                message = f"{number!r} is not a place of a sub-net (write a number from 1)"
             else:
                 block.mapped.append(Mapped(_ROLES[role], (found, lp - 1), at))
                 continue

@@ -176,8 +176,8 @@ class _Reader:
             tokens = number_of(marking.text.strip())
             if tokens is None:
                 message = (
-                    f"({shortened(marking.text)}) is no marking (write a number from 0 that fits "
-                    "in int64, as in (3) or (2K))"
+                    f"({shortened(marking.text)}) is not a marking (write a number from 0 that "
+                    "fits in int64, as in (3) or (2K))"
                 )
                 self.report.error(marking.offset, message)
             else:
@@ -196,7 +196,7 @@ class _Reader:
             self.report.fail(keyword.offset, message)
         for word in names:
             if word.kind != "name" or word.mark:
-                self.report.fail(word.offset, f"{word.text + word.mark!r} is no transition")
+                self.report.fail(word.offset, f"{word.text + word.mark!r} is not a transition")
         left, right = words[: signs[0]], words[signs[0] + 1 :]
         self._priorities.append((left, right) if words[signs[0]].text == ">" else (right, left))
 

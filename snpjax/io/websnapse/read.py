@@ -201,7 +201,7 @@ class _Reader:
             label = read.parsed.label
             if label is None:
                 if not read.parsed.errors:
-                    message = "the rule does not say whose it is (write \\left[rule\\right]_{i})"
+                    message = "the rule does not name its neuron (write \\left[rule\\right]_{i})"
                     self.findings.error(read.path, message)
                 continue
             for name in self._bearers(label, read):

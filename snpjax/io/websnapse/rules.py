@@ -81,7 +81,7 @@ class PlacedRuleText:
 
 
 class RuleList:
-    """Reads lists of rules. A text that is repeated is parsed once, its warnings told once."""
+    """Reads lists of rules. A text that is repeated is parsed once, its warnings reported once."""
 
     def __init__(self, findings: Findings):
         self.findings = findings
@@ -89,7 +89,7 @@ class RuleList:
         self._warned: set[str] = set()
 
     def read(self, value: object, path: JsonPath, what: str) -> list[PlacedRuleText]:
-        """The rules in a list, with their mistakes told; all that can be of use."""
+        """The rules in a list, with their mistakes reported; all that can be of use."""
         if is_null(value):
             return []
         rules = []
@@ -180,7 +180,7 @@ def _read_child(text: str, plain: str, start: int) -> tuple[PlacedLabel, int]:
 
 
 def _read_label(text: str, plain: str, start: int) -> tuple[PlacedLabel | None, int]:
-    """The label `_{i}` or `_i`, and where the text goes on after blanks."""
+    """The label `_{i}` or `_i`, and where the text continues after blanks."""
     start = _skip(plain, start)
     if not plain.startswith("_", start):
         return None, start

@@ -79,7 +79,7 @@ class ValueReader:
         wrong = _NO_DIGIT.search(text, start)
         if wrong is None:
             return bytes(ord(digit) - ord("0") for digit in text[start:])
-        message = f"{wrong[0]!r} in {what} is no number of spikes ({_QUOTE})"
+        message = f"{wrong[0]!r} in {what} is not a number of spikes ({_QUOTE})"
         self.findings.error((*path, InString(wrong.start())), message)
         return ()
 

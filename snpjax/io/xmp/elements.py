@@ -90,7 +90,7 @@ def read_children(
 ) -> bool:
     """Give every child of the root element to `take`, in order.
 
-    What is wrong with the XML is told, and nothing after it is read.
+    What is wrong with the XML is reported, and nothing after it is read.
 
     **Arguments:**
 

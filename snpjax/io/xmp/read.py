@@ -45,8 +45,8 @@ _IDLE = ("", "0", "-1")  # WebSnapse leaves -1 after an emission
 def read_xmp(source: Source, level: Level) -> SpikingSystem:
     """The system that a WebSnapse v1 or v2 file (`.xmp`) describes.
 
-    Input and output nodes become trains and outputs as `snpjax.io.environment` says. The file may
-    have been saved while it ran: the system starts from `<startingSpikes>`, every neuron open.
+    Input and output nodes become trains and outputs according to `snpjax.io.environment`. The file
+    may have been saved while it ran: the system starts from `<startingSpikes>`, every neuron open.
     """
     return read_reported(source, lambda report: _Reader("websnapse", report).read(level))
 
@@ -105,7 +105,7 @@ class _Reader:
             self.report.error(element.offset, message)
         if name is None:
             self.are_names_known = False
-            name = element.name  # so that what else is wrong is told too
+            name = element.name  # so that what else is wrong is reported too
             if name in self.ids:
                 name += f" at {element.offset}"
         place = parts["id"].start if "id" in parts else element.offset
@@ -140,7 +140,7 @@ class _Reader:
                 message = f"unknown element <{shortened(child.name)}> in a neuron (known: {known})"
                 self.report.error(child.offset, message)
             elif child.name in parts and child.name not in _REPEATABLE:
-                message = f"<{child.name}> stands twice in a neuron (remove one)"
+                message = f"<{child.name}> appears twice in a neuron (remove one)"
                 self.report.error(child.offset, message, parts[child.name].offset)
                 continue
             parts[child.name] = child
@@ -153,7 +153,7 @@ class _Reader:
         count = None if spikes is None else self._integer(spikes, "the number of spikes")
         rules = self.rules.read_all(parts["rules"]) if "rules" in parts else []
         if "bitstring" in parts and parts["bitstring"].text.strip():
-            message = "the <bitstring> of a neuron that is no input is not read (remove it)"
+            message = "the <bitstring> of a neuron that is not an input is not read (remove it)"
             self.report.warning(parts["bitstring"].start, message)
         self._warn_of_running(parts)
         place_of_spikes = place if spikes is None else spikes.start
@@ -187,7 +187,7 @@ class _Reader:
                 if child.children:
                     self._refuse_child(child.children[0], child)
                 if child.name in links.weights:
-                    message = f"the weight of <{shortened(child.name)}> stands twice (remove one)"
+                    message = f"the weight of <{shortened(child.name)}> appears twice (remove one)"
                     self.report.error(child.offset, message, links.weights[child.name][1])
                     continue
                 weight = self._integer(child, "the weight of a synapse")
@@ -300,7 +300,7 @@ class _Reader:
             if child.name not in ("x", "y"):
                 self._refuse_child(child, position)
             elif child.name in place:
-                message = f"<{child.name}> stands twice in a position (remove one)"
+                message = f"<{child.name}> appears twice in a position (remove one)"
                 self.report.error(child.offset, message)
             else:
                 number = _coordinate(child.text.strip())

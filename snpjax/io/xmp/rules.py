@@ -163,7 +163,7 @@ class _Parser:
         while at < len(part):
             match = _COUNT.match(part, at)
             if match is None:
-                message = f"{part[at]!r} is no part of a number of spikes {_EXAMPLE}"
+                message = f"{part[at]!r} is not part of a number of spikes {_EXAMPLE}"
                 raise Mistake(start + at, message)
             total += self._factor(match[1], start + at)
             at = match.end()
@@ -219,7 +219,7 @@ class _Parser:
         while at < end:
             match = _COUNT.match(self.text, at, end)
             if match is None and not (self.text[at] in "()*+|" or self.text[at].isspace()):
-                message = f"{self.text[at]!r} is no part of a guard {_GUARD_EXAMPLE}"
+                message = f"{self.text[at]!r} is not part of a guard {_GUARD_EXAMPLE}"
                 raise Mistake(at, f"the guard does not parse: {message}")
             after = at + 1 if match is None else match.end()
             piece = self.text[at]

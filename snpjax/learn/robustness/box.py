@@ -100,7 +100,7 @@ class SpikeBox:
         )
 
     def members(self, case: int, limit: int) -> Int[np.ndarray, "inputs members"] | None:
-        """All inputs of one case, the centre first; `None` if there are more than `limit`."""
+        """All inputs of one `case`, the centre first; `None` if there are more than `limit`."""
         centre = self.centre[:, case]
         found, used = np.zeros((1, self.num_inputs), np.int64), np.zeros(1, np.int64)
         for row in range(self.num_inputs):

@@ -30,7 +30,7 @@ class Conditions:
 
 
 def marking_dtype(net: SleptsovNet, dtype: np.dtype | type | None) -> np.dtype:
-    """What counts the tokens: 64 bits unless 32 are asked for.
+    """What counts the tokens: 64 bits unless 32 are requested.
 
     **Raises:** `ValueError` for another type, or numbers of the net that do not fit.
     """

@@ -134,7 +134,7 @@ def enumerable(execution: "Execution", *, saturate: Mapping[str, int], clock: in
 def chosen_engine(
     engine: AbstractEngine | None, rule: AbstractRule, num_conditions: int, paths: int
 ) -> AbstractEngine:
-    """The engine that was asked for, or what is faster.
+    """The engine that was requested, or what is faster.
 
     That is the event-driven one, in steps a second: on a CPU 1.3 to 2.5 million against 0.2 to 0.5
     of the scan for nets of 72 to 148 transitions, and 0.9 against 0.02 for 5,452; on an H200

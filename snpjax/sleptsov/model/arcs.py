@@ -33,6 +33,15 @@ class CompressedArcs:
     def of(
         cls, nodes: np.ndarray, others: np.ndarray, weights: np.ndarray, num_nodes: int
     ) -> "CompressedArcs":
+        """Sort a list of arcs by the node at one end.
+
+        **Arguments:**
+
+        - `nodes`: `(arcs,)` the node at this end.
+        - `others`: `(arcs,)` the node at the other end.
+        - `weights`: `(arcs,)` multiplicities.
+        - `num_nodes`: the number of nodes at this end.
+        """
         order = np.argsort(nodes, kind="stable")
         starts = np.zeros(num_nodes + 1, np.int64)
         np.cumsum(np.bincount(nodes, minlength=num_nodes), out=starts[1:])
@@ -119,7 +128,7 @@ class Arcs:
 def as_int64(name: str, numbers: Integers | int) -> Int[np.ndarray, " ..."]:
     """Integers as an array of 64 bits.
 
-    **Raises:** `ValueError` for what is no integer or does not fit.
+    **Raises:** `ValueError` for what is not an integer or does not fit.
     """
     listed = numbers if isinstance(numbers, SupportsArray | int) else list(numbers)
     array = np.asarray(listed)
@@ -127,7 +136,7 @@ def as_int64(name: str, numbers: Integers | int) -> Int[np.ndarray, " ..."]:
         array = np.asarray(listed, dtype=object)  # NumPy makes floats of large integers
     if array.size == 0:
         return array.astype(np.int64)
-    if array.dtype == object:  # Python integers beyond 64 bits, or what is no number
+    if array.dtype == object:  # Python integers beyond 64 bits, or what is not a number
         for index, number in enumerate(np.ravel(array).tolist()):
             if isinstance(number, bool) or not isinstance(number, int):
                 raise ValueError(f"`{name}` number {index} is {number!r}. Give an integer.")

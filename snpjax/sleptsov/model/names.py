@@ -1,4 +1,4 @@
-"""Names of places and transitions, made when they are asked for."""
+"""Names of places and transitions, created on demand."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -14,6 +14,7 @@ from jaxtyping import Int
 from ..._text.counts import plural
 from ..._text.model_warning import ModelWarning
 from ..._text.nearest import nearest
+from ..._text.warn import warn
 from .arcs import Arcs, as_int64
 from .names import Names, Numbered, names_of, same_names
 from .priority import cycles, priority_order
@@ -72,7 +73,7 @@ class AbstractRunnableNet(abc.ABC):
     ) -> "tuple[AnyMachine, NetState]":
         """Where a run begins: a marking, tokens by place, or the `state` of an earlier solution.
 
-        **Raises:** `ValueError` for what is no marking of the net.
+        **Raises:** `ValueError` for what is not a marking of the net.
         """
         from ..lower.lowered import started
 
@@ -145,7 +146,7 @@ class SleptsovNet(AbstractRunnableNet):
       `priority_order` is the canonical one.
     - `final_markings`: `(markings, places)` where a computation is meant to end, one or several.
       They change no run; queries know them as `final`.
-    - `notes`: what a file says besides, in values of JSON. It changes nothing, and is no part of
+    - `notes`: what a file says besides, in values of JSON. It changes nothing, and is not part of
       what makes nets equal.
 
     **Raises:** `InvalidNet`, a `ValueError`, with every problem at once.
@@ -233,7 +234,7 @@ class SleptsovNet(AbstractRunnableNet):
             object.__setattr__(self, attribute, value)
         self._check()
         for text in warnings_of(self):
-            warnings.warn(text, ModelWarning, stacklevel=2)
+            warn(ModelWarning(text))
 
     def _check(self) -> None:
         problems = list(problems_of(self))

@@ -15,7 +15,7 @@ _RULE = re.compile(r"\s*(\S+?)\s*:(.*)")
 def net_of_text(
     text: str, marking: Mapping[str, int] | None = None, *, places: Sequence[str] | None = None
 ) -> SleptsovNet:
-    """The net of a few lines of text.
+    """Parse a net from a few lines of text.
 
     ```python
     net = net_of_text("add: 2x y !stop -> sum\\nclear: sum ->\\nadd > clear", {"x": 6, "y": 4})
@@ -25,12 +25,15 @@ def net_of_text(
 
     - `text`: a line `name: inputs -> outputs` for each transition and `name > name > ...` for
       priorities; `#` begins a comment. `3x` is the place x with multiplicity 3, `!x` an inhibitor
-      arc, `!3x` one of fewer than 3 tokens, `?3x` a test of at least 3.
-    - `marking`: tokens by name; 0 elsewhere.
+      arc, `!3x` one that requires fewer than 3 tokens, `?3x` a test of at least 3.
+    - `marking`: initial tokens by the name of the place; 0 for the others.
     - `places`: their names in order; by default in order of first mention, in the text and then in
       `marking`.
 
-    **Raises:** `ValueError`, with every line that is none.
+    **Returns:** the net.
+
+    **Raises:** `ValueError` with every line that has a syntax error or names an unknown place or
+    transition.
     """
     rules, chains, problems = [], [], []
     for number, line in enumerate(text.splitlines(), start=1):

@@ -38,7 +38,7 @@ class InvalidNet(ValueError):
 
 
 def problems_of(net: "SleptsovNet") -> Iterator[str]:
-    """Why a net cannot be run; priorities are looked at by the net itself."""
+    """Why a net cannot be run; priorities are examined by the net itself."""
     for place in np.flatnonzero(net.marking < 0)[:MAX_PROBLEMS]:
         yield (
             f"place {net.place_name(place)} holds {net.marking[place]} tokens initially "
@@ -103,7 +103,7 @@ def _name_problems(what: str, names: Sequence[str], size: int) -> Iterator[str]:
 
 
 def priority_problems(net: "SleptsovNet") -> Iterator[str]:
-    """What is wrong with the pairs themselves: numbers that are no transitions."""
+    """What is wrong with the pairs themselves: numbers that are not transitions."""
     pairs, size = net.priorities, net.num_transitions
     for pair in np.unique(np.nonzero((pairs < 0) | (pairs >= size))[0])[:MAX_PROBLEMS]:
         yield (
@@ -123,7 +123,7 @@ def cycle_problems(net: "SleptsovNet", members: list[list[int]]) -> Iterator[str
 
 
 def order_problems(net: "SleptsovNet", order: Int[np.ndarray, " transitions"]) -> Iterator[str]:
-    """Why an order that was given is no total order that extends the priorities."""
+    """Why an order that was given is not a total order that extends the priorities."""
     size = net.num_transitions
     if len(order) != size or not np.array_equal(np.sort(order), np.arange(size)):
         yield f"`order` does not list each of the {size} transitions once"

@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Int
 from snpjax_formats.ell import expanded
 
 
-# Up to this many slots are looked at one after the other: on CPUs that is faster than a reduction.
+# Up to this many slots are examined one after the other: on CPUs that is faster than a reduction.
 _MAX_UNROLLED = 16
 
 

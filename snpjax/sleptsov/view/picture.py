@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from ...drawing.edges import label_at, rectangles, routed
+from ...drawing.edges import routed
+from ...drawing.labels import label_shapes
 from ...drawing.layered import in_grid, in_layers, layers, without_cycles
 from ...drawing.scene import (
     BLACK,
-    BLUE,
     GREY,
     SMALL,
     TEXT,
@@ -26,6 +26,7 @@ from ...drawing.scene import (
     Scene,
     Shape,
     TextLine,
+    rectangle,
     shortened,
     to_svg,
     width_of,
@@ -108,19 +109,15 @@ def net_scene(
         )
         for points, a in zip(routes, arcs, strict=True)
     ]
-    taken = rectangles(middles, sizes) + rectangles(*texts)
-    shapes: list[Shape] = list(curves)
-    for curve, a in zip(curves, arcs, strict=True):
-        if a.label:
-            x, y = label_at(curve, a.label, SMALL, taken)
-            shapes.append(TextLine(x, y, a.label, SMALL, BLUE, has_ground=True))
+    nodes: list[Shape] = []
     for node, (x, y) in enumerate(middles.tolist()):
         if node < num_places:
-            shapes += _place(x, y, int(tokens[node]))
+            nodes += _place(x, y, int(tokens[node]))
         else:
-            shapes.append(Box(x, y, _BAR, _LENGTH, 0, BLACK, BLACK, 0.8))
-        shapes.append(TextLine(x, y - _LENGTH / 2 - 8, names[node], SMALL, has_ground=True))
-    return Scene(tuple(shapes), f"{net!r}")
+            nodes.append(Box(x, y, _BAR, _LENGTH, 0, BLACK, BLACK, 0.8))
+        nodes.append(TextLine(x, y - _LENGTH / 2 - 8, names[node], SMALL, has_ground=True))
+    labelled = label_shapes(curves, [a.label for a in arcs], list(map(rectangle, nodes)))
+    return Scene((*curves, *labelled, *nodes), f"{net!r}")
 
 
 def net_svg(net: "SleptsovNet") -> str | None:

@@ -47,7 +47,7 @@ class AbstractNetSolution(AbstractCheckedRun):
 
     @property
     def state(self) -> NetState:
-        """The final state as the machine has it, to go on from: `run(net, initial=state)`."""
+        """The final state as the machine has it, to continue from: `run(net, initial=state)`."""
         return with_size(self.trajectory.final, self.net.num_places)
 
     @property

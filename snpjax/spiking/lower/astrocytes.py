@@ -15,8 +15,8 @@ from ...choice import AbstractChoice, Steps
 from ...results import RESULTS
 from ..model.rule_table import as_int64
 from ..model.variants import Astrocytes
-from ..step.dynamic_synapses import Change
 from ..step.fixed_networks import AbstractStatelessNetwork
+from ..step.network import Change
 from ..step.shapes import Counts, Slots
 
 

@@ -58,10 +58,19 @@ class SystemBatch:
         numbered: bool = False,
         paths: int = 1,
     ) -> "Lowered[Solutions, Solutions]":
-        """All systems as one stack of arrays, which is assembled on the host; `"auto"` is `ELL`.
+        """Lower all systems to one stack of arrays, which is assembled on the host.
 
-        **Raises:** `ValueError` for a layout whose arrays differ in shape from system to system;
-        `ELL` and dense ones never do. And for systems of different `compatibility`.
+        **Arguments:**
+
+        - `layout`: how synapses are stored; `"auto"` is `ELL`.
+        - `count_dtype`: int32 or int64 spike counts; by default the narrowest that is safe for all
+          systems.
+        - `faithful`: keep every forgetting rule as an alternative of its own.
+        - `numbered`, `paths`: see `snpjax.machine.Model`.
+
+        **Raises:** `ValueError` for a layout whose arrays differ in shape from system to system,
+        which those of `ELL` and dense layouts never do, and for systems of different
+        `compatibility`; `NotImplementedError` for a network that changes.
         """
         del paths
         if isinstance(layout, Transition):
@@ -128,8 +137,16 @@ class SystemBatch:
     def start(
         self, machine: AnyMachine, initial: Any, inputs: Any
     ) -> tuple[AnyMachine, SpikingState]:
-        """Where a run begins: `initial` is the `state` of earlier solutions, `inputs` trains
-        `(steps, inputs, systems)`."""
+        """Replace the inputs and the initial states of a run.
+
+        **Arguments:**
+
+        - `machine`: the stack that `lower` returned.
+        - `initial`: the `state` of earlier solutions; `None` for the systems' own configurations.
+        - `inputs`: `(steps, inputs, systems)` trains; `None` for the systems' own.
+
+        **Raises:** `ValueError` for another shape or state.
+        """
         assert isinstance(machine, Stacked)
         own = machine.machine
         assert isinstance(own, SpikingMachine)
@@ -151,7 +168,7 @@ class SystemBatch:
         if not isinstance(initial, SpikingState) or shapes != [
             np.shape(x) for x in jax.tree.leaves(initial)
         ]:
-            raise ValueError("`initial` is no state of this batch. Give `solutions.state`.")
+            raise ValueError("`initial` is not a state of this batch. Give `solutions.state`.")
         return machine, initial
 
     def solution(self, trajectory: Trajectory) -> "Solutions":

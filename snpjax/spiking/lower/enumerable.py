@@ -22,7 +22,7 @@ from ..model.lookup import number_of_label, position_of, rules_of
 from ..model.population import AnySystem
 from ..model.system import SpikingSystem, is_growing
 from ..model.variants import SynapseRules
-from ..step.dynamic_synapses import AbstractNetwork
+from ..step.network import AbstractNetwork
 from ..step.program import SpikingProgram
 from ..step.shapes import Counts, Matches
 from ..step.step import Selection, SpikingState, applicable, halted, initial_state, step
@@ -44,7 +44,7 @@ class SearchedMachine(eqx.Module):
 
     - `delayed`: the neurons that have delays, padded with the number of neurons.
     - `delayed_of`: where each neuron stands among them; past the last one where it does not.
-    - `last_step`: steps from here on are not told apart.
+    - `last_step`: steps from here on are not distinguished.
     - `caps`: spikes are cut there, see `caps_of`; of every neuron, or of every label where neurons
       divide or bud.
     - `usual`: what the fields are likely to reach, where that is little.
@@ -182,7 +182,7 @@ class SearchedMachine(eqx.Module):
         """The neurons that may have several applicable rules, or several ways to use one, padded
         with the number of neurons.
 
-        A rule may apply from the low to the high of its slot; periods are not looked at.
+        A rule may apply from the low to the high of its slot; periods are not examined.
         """
         program = self.program
         if program.is_labelled:

@@ -31,7 +31,7 @@ from .timed_columns import DelayColumns, ScheduleColumns
 
 
 #: What configurations are searched in: narrow counts take less memory and time, and where one
-#: overflows, the search goes on in the next type.
+#: overflows, the search continues in the next type.
 NARROW = tuple(map(np.dtype, (np.int8, np.int16, np.int32)))
 #: Synapses whose delivery differs from that of the definition.
 NetworkColumns: TypeAlias = (
@@ -91,7 +91,7 @@ class HostProgram:
 
     Axes: `neurons`; `outputs` and `inputs`, positions of neurons; `steps`, row t of `trains`
     arrives at the end of step t + 1. `largest` bounds the absolute value of every number of the
-    model, and `table` is rewritten as the system's `compatibility` says.
+    model, and `table` is rewritten according to the system's `compatibility`.
     """
 
     system: AnySystem

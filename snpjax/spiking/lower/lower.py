@@ -73,7 +73,7 @@ def check_options(
     system: SpikingSystem, layout: LayoutLike, capacity: AbstractCapacity | None
 ) -> None:
     """**Raises:** `ValueError` for a layout of a system that divides or buds, and a capacity of any
-    other one; `TypeError` for what is no capacity.
+    other one; `TypeError` for what is not a capacity.
     """
     if isinstance(layout, AbstractCapacity):
         raise TypeError("`layout` is a Capacity. Pass it as `capacity=`.")
@@ -119,21 +119,24 @@ def lower(
 
     **Arguments:**
 
-    - `layout`: the class that stores the synapses, or a `Transition`; `"auto"` takes what
-      `snpjax_formats.choose` says, a chooser such as `snpjax_formats.select.Measured()` what that
-      says.
+    - `system`: a system of neurons whose network does not change.
+    - `layout`: the class that stores the synapses, a `Transition`, or a chooser such as
+      `snpjax_formats.select.Measured()`; `"auto"` is the choice of `snpjax_formats.choose`.
     - `count_dtype`: int32 or int64 spike counts. By default int32 where it is safe: all constants
       fit, and fewer than 2^30 spikes can arrive at one neuron in one step, so that a sign check
       after the addition finds every overflow.
-    - `faithful`: keep every forgetting rule as one alternative; otherwise families of them become
-      one consume-all rule, which changes no configuration. A `Transition` is always faithful.
+    - `faithful`: keep every forgetting rule as an alternative of its own; otherwise families of
+      them become one consume-all rule, which changes no configuration. A `Transition` is always
+      faithful.
 
-    The `compatibility` of the system is kept, and rewritten into rules and synapses as far as that
-    goes; where it has `stop_at_closed_target` and the system delays, no layout can be given, for
-    synapses are delivered in their order.
+    **Returns:** the program, on the default device.
+
+    The `compatibility` of the system is kept, and rewritten into rules and synapses as far as
+    possible. Where it has `stop_at_closed_target` and the system has delays, `layout` must be
+    `"auto"`, because synapses are then delivered in their order.
 
     **Raises:** `NotEnoughMemory` for what does not fit in the memory of the device, before it is
-    built; `ValueError` when counts do not fit the requested type, or any type.
+    built; `ValueError` if counts do not fit the requested type, or any type.
     """
     columns = system.columns(faithful=faithful or isinstance(layout, Transition))
     return lower_columns(columns, layout=layout, count_dtype=count_dtype)

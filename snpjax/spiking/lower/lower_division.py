@@ -59,9 +59,17 @@ class Capacity(AbstractCapacity):
     def for_system(
         self, system: "SpikingSystem", fewest: Mapping[str, int], bound: GrowthBound
     ) -> "Capacity":
-        """With a number for each `None`, large enough for the system's own neurons and synapses.
+        """Fill in the sizes that are `None`, so that the system's own neurons and synapses fit.
 
-        **Raises:** `ValueError` where they do not.
+        **Arguments:**
+
+        - `system`: a system that divides or buds.
+        - `fewest`: the smallest size of each kind.
+        - `bound`: how large the system can become, where that is known.
+
+        **Returns:** a capacity with both sizes.
+
+        **Raises:** `ValueError` if the system does not fit into the sizes that were set.
         """
         sizes = {}
         for name, there in (("neurons", system.num_neurons), ("synapses", system.num_synapses)):

@@ -358,7 +358,7 @@ class _Lowering:
 
 
 def _chosen(storage: Storage, parts: _Parts) -> type[AbstractLayout]:
-    """The layout of what is listed, in all parts: what was asked for, or what suits the first."""
+    """The layout of what is listed, in all parts: what was requested, or what suits the first."""
     if isinstance(storage.layout, type):
         return storage.layout
     chooser = None if isinstance(storage.layout, str) else storage.layout

@@ -27,7 +27,8 @@ _TURNS = {"+": (CREATES, 0), "-": (DELETES, 0), "+-": (CREATES, DELETES), "-+": 
 
 @dataclass(frozen=True, eq=False)
 class PlasticColumns:
-    """The plastic neurons of a model. Axes as in `PlasticSynapses`, unpadded; -1 is no target."""
+    """The plastic neurons of a model. Axes as in `PlasticSynapses`, unpadded; -1 is not a
+    target."""
 
     neurons: Int[np.ndarray, " plastic"]
     targets: Int[np.ndarray, "places plastic"]

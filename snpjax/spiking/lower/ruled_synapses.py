@@ -21,8 +21,8 @@ from ..model.guard import Guard
 from ..model.rule import Rule
 from ..model.rule_table import Slot, SlotTable, as_int64, table_of_slots
 from ..model.variants import SynapseRules
-from ..step.dynamic_synapses import Change
 from ..step.fixed_networks import AbstractStatelessNetwork
+from ..step.network import Change
 from ..step.shapes import Counts, Slots
 
 
@@ -61,7 +61,7 @@ class RuledSynapses(AbstractStatelessNetwork):
 class RuledColumns:
     """Synapses with rules as columns: what lowering needs of them.
 
-    Axes as in `RuledSynapses`, before padding; -1 is no target.
+    Axes as in `RuledSynapses`, before padding; -1 is not a target.
     """
 
     sent: Int[np.ndarray, "slots neurons places"]
@@ -102,7 +102,7 @@ class RuledColumns:
     @classmethod
     def of_channels(cls, system: "SpikingSystem", table: SlotTable) -> "RuledColumns":
         """Of a system whose rules send along channels."""
-        channels, names = cast(Channels, system.variant).of, system.names
+        channels, names = cast(Channels, system.variant).channels_of_synapse, system.names
         leaving: list[list[tuple[int, int, tuple[str, ...]]]] = [[] for _ in system.neurons]
         for source, target, weight in system.synapses:
             leaving[names[source]].append((names[target], weight, channels[source, target]))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def settled(
     system: "SpikingSystem", machine: AnyMachine, state: SpikingState, choice: AbstractChoice
 ) -> Settled | None:
-    """The static machine in which a run of one path goes on, once no rule of division or budding
+    """The static machine in which a run of one path continues, once no rule of division or budding
     can apply again; `None` before that.
 
     Only these rules change the network. A rule of a neuron is blocked by the labels of the

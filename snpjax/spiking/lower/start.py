@@ -224,7 +224,7 @@ def _spikes(
         given = {name: _integers(f"initial[{name!r}]", some) for name, some in initial.items()}
         for name in given:
             if not system.has(name):
-                raise ValueError(f"`initial` names {name!r}, which is no neuron of the system.")
+                raise ValueError(f"`initial` names {name!r}, which is not a neuron of the system.")
         with_paths = [
             some.shape[-1:] for name, some in given.items() if some.ndim > (_size(system, name) > 1)
         ]

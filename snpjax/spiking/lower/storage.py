@@ -42,7 +42,7 @@ _MANY_ON_CPU, _MANY_ON_GPU = 8, 1024
 class Storage:
     """How edges are stored.
 
-    - `layout`: what was asked for.
+    - `layout`: what was requested.
     - `most`: the most that is delivered by an edge of weight 1, if it is bounded.
     - `many_paths`: whether many will run at once.
     """
@@ -64,7 +64,7 @@ class Storage:
         return cls(stored, dtype, most, paths >= (_MANY_ON_CPU if is_cpu else _MANY_ON_GPU))
 
     def listed(self, edges: Edges, most: int | None) -> AbstractLayout:
-        """Edges in the layout that was asked for, or in what suits them."""
+        """Edges in the layout that was requested, or in what suits them."""
         edges, layout = edges.typed(self.dtype).canonical(), self.layout
         if not isinstance(layout, type):
             chooser = None if isinstance(layout, str) else layout
@@ -140,7 +140,15 @@ def _check_both(layout: type[AbstractLayout], rows: Edges, columns: HostProgram,
 
 
 def chosen_layout(system: SpikingSystem, chooser: AbstractChooser | None = None) -> Decision:
-    """What `layout="auto"`, or a chooser, stores the synapses in for a single run, and why."""
+    """Predict which layout `layout="auto"`, or a chooser, selects for a single run.
+
+    **Arguments:**
+
+    - `system`: a system of neurons.
+    - `chooser`: a chooser of `snpjax_formats.select`; by default that of `"auto"`.
+
+    **Returns:** a `Decision`: the layout and the reasons for it.
+    """
     edges, most = _measured(system)
     return choose(edges, max_input=most, chooser=chooser)
 
@@ -165,9 +173,16 @@ def chosen_for_parts(system: PopulationSystem) -> list[tuple[type[AbstractLayout
 
 
 def bytes_needed(system: SpikingSystem, layout: LayoutLike = "auto") -> int:
-    """The bytes in which `layout` would store a system with 32-bit weights, without storing it.
+    """The bytes that a layout would need for the synapses of a system, without storing them.
 
-    Rules, counts and timers, which every form has, are left out.
+    Rules, counts and timers, which every form has, are not included.
+
+    **Arguments:**
+
+    - `system`: a system of neurons.
+    - `layout`: a layout class, a chooser, `"auto"` or a `Transition`. Weights have 32 bits.
+
+    **Returns:** the number of bytes.
 
     **Raises:** `NotImplementedError` for the `Transition` of a network that changes; `ValueError`
     for a layout that cannot store such synapses.

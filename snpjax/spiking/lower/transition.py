@@ -31,10 +31,15 @@ class Transition(AbstractStorage):
 
 
 def transition_edges(system: SpikingSystem, *, production: bool = True) -> Edges:
-    """The transition matrix M of a static system as edges from rules to neurons, in 64 bits.
+    """The transition matrix M of a static system as edges from rules to neurons.
 
-    Rules are numbered through the neurons in order; a self-synapse adds to the consumption. Without
-    `production` it is -K.
+    **Arguments:**
+
+    - `system`: a system of neurons. Rules are numbered consecutively through the neurons in order.
+    - `production`: include what rules produce; otherwise the result is -K, the consumption.
+
+    **Returns:** a canonical list of edges with 64-bit values, in which a synapse of a neuron with
+    itself is added to the consumption.
 
     **Raises:** `NotImplementedError` for a network that changes; `ValueError` where an entry does
     not fit 64 bits.

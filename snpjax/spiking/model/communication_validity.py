@@ -30,10 +30,12 @@ def check_channels(system: "SpikingSystem", variant: Channels) -> Iterator["_Fin
                 message = f"channel {label!r} has synapse ({source}, {target}) twice (remove one)"
                 yield "channel", place, message, None
     for number, (source, target, _) in enumerate(system.synapses):
-        if (source, target) not in variant.of:
+        if (source, target) not in variant.channels_of_synapse:
             message = f"synapse ({source}, {target}) belongs to no channel (add it to one)"
             yield "channel", Place("synapse", number), message, None
-    leaving = {(source, label) for (source, _), own in variant.of.items() for label in own}
+    leaving = {
+        (source, label) for (source, _), own in variant.channels_of_synapse.items() for label in own
+    }
     for index, neuron in enumerate(system.neurons):
         for number, rule in enumerate(neuron.rules):
             place = Place("rule", index, number)
@@ -74,7 +76,7 @@ def check_requests(system: "SpikingSystem") -> Iterator["_Finding"]:
                     yield code, place, f"{here}: {message}", None
             elif isinstance(rule, Rule):
                 message = (
-                    f"{here}: {rule} is no request, and spikes move on request only "
+                    f"{here}: {rule} is not a request, and spikes move on request only "
                     "(write a^2/Q(a, j))"
                 )
                 yield "request", place, message, None

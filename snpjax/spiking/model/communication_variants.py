@@ -42,7 +42,7 @@ class Channels:
         object.__setattr__(self, "channels", listed)
 
     @cached_property
-    def of(self) -> dict[tuple[str, str], tuple[str, ...]]:
+    def channels_of_synapse(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """The channels that each synapse belongs to."""
         found: dict[tuple[str, str], tuple[str, ...]] = {}
         for label, synapses in self.channels:
@@ -51,7 +51,13 @@ class Channels:
         return found
 
     def extended(self, label: str, synapses: Sequence[tuple[str, str]]) -> "Channels":
-        """The same channels, with more synapses added to a new or existing channel."""
+        """The same channels, with more synapses added to a new or existing channel.
+
+        **Arguments:**
+
+        - `label`: the channel.
+        - `synapses`: pairs of a source and a target.
+        """
         channels = dict(self.channels)
         return Channels({**channels, label: [*channels.get(label, ()), *synapses]})
 

@@ -21,7 +21,7 @@ class Compatibility:
     """How runs of a system depart from the definition, as those of some simulators do.
 
     It belongs to a system (`SpikingSystem(..., compatibility=...)`) and is never the default. Which
-    rule a simulator takes among several is no part of it: "first applicable" is `FirstChoice`.
+    rule a simulator takes among several is not part of it: "first applicable" is `FirstChoice`.
 
     **Arguments:**
 
@@ -87,7 +87,7 @@ class Compatibility:
             object.__setattr__(self, "guard_modulo", modulo.__index__())
         if self.stop_at_closed_target and self.closed_receives:
             raise ValueError(
-                "`stop_at_closed_target` excludes `closed_receives`: nothing is said of what the "
+                "`stop_at_closed_target` excludes `closed_receives`: it is not defined what the "
                 "first closed target gets (remove one)"
             )
         if self.late_consumption and self.early_reopen is not None:
@@ -228,8 +228,15 @@ ESNP_CUDA = TEXTBOOK
 
 
 def rules_overlap(rules: Iterable[Rule], compatibility: Compatibility = TEXTBOOK) -> bool:
-    """Whether two rules apply at one number of spikes, reachable or not; also `True` where the
-    guards are too large to say."""
+    """Whether two rules are applicable at the same number of spikes, reachable or not.
+
+    **Arguments:**
+
+    - `rules`: the rules of one neuron.
+    - `compatibility`: the semantics of their guards.
+
+    **Returns:** the answer; also `True` where the guards are too large to compute it.
+    """
     earlier = Guard.from_lengths(())
     try:
         for rule in rules:

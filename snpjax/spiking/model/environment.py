@@ -1,11 +1,12 @@
 """An environment that may send any input: choices of its own instead of given trains."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .communication_variants import Channels
 from .guard import Guard
-from .rule import BuddingRule, DivisionRule, Rule
+from .rule import AnyRule, BuddingRule, DivisionRule, Rule
 
 
 if TYPE_CHECKING:
@@ -37,6 +38,15 @@ class AnyInput:
 def environment_of(neuron: str) -> str:
     """The name of the neuron that sends any input to `neuron`."""
     return f"environment of {neuron}"
+
+
+def fed_by(name: str, rules: Sequence[AnyRule | str]) -> str | None:
+    """The neuron to which one of this name, with these rules, sends any input, see
+    `with_any_input`; `None` if it is none of the environment."""
+    fed = name.removeprefix(environment_of(""))
+    sent = [rule.produce for rule in rules if isinstance(rule, Rule)]
+    is_environment = fed != name and sent == list(range(len(rules)))
+    return fed if is_environment else None
 
 
 def with_any_input(system: "SpikingSystem", input: AnyInput) -> "SpikingSystem":

@@ -25,7 +25,7 @@ from .guard_syntax import (
 _WORK_LIMIT = 2**35  # bytes moved by one operation or by one parsed text: some seconds
 _WORK_PER_TERM = 2**12  # bytes that can be moved while Python handles one term
 _WORK_OF_FILE = 2**33  # of all guards that are read within `shared_budget`: some 2 seconds
-_WORK_PER_TEXT = 2**18  # of these, for each text that is no interval
+_WORK_PER_TEXT = 2**18  # of these, for each text that is not an interval
 #: One count, some, or all from one on, as most guards are: `a{3}`, `a^3`, `a{3,5}`, `a+`, `a{3}a*`.
 _INTERVAL = re.compile(
     r"a(?:\{([0-9]{1,6})\}|\^([0-9]{1,6}))?(a\*|(?<=a)\+)?|a\{([0-9]{1,6}),([0-9]{1,6})\}|(a\*)"
@@ -96,7 +96,10 @@ class Guard:
 
     @staticmethod
     def interval(low: int, high: int | None = None) -> "Guard":
-        """The counts from `low` to `high`, both included; `None` means without end."""
+        """The counts from `low` to `high`, both included; `None` means no upper bound.
+
+        **Raises:** `ValueError` if `low` exceeds `high`.
+        """
         low = _as_count(low)
         if high is None:
             return _normal(0, low, 1, 1)
@@ -123,10 +126,18 @@ class Guard:
     def from_normal_form(
         finite: Iterable[int], tail: int, period: int, residues: Iterable[int]
     ) -> "Guard":
-        """The set with this periodic form; period and tail need not be the least ones.
+        """The set of counts with a periodic form.
 
-        **Raises:** `ValueError` unless each of `finite` is below `tail` and each of `residues` is
-        in [tail, tail + period).
+        **Arguments:**
+
+        - `finite`: the counts below `tail`.
+        - `tail`: from this count on the set is periodic.
+        - `period`: the period, 1 or more; `tail` and `period` need not be the smallest possible.
+        - `residues`: the counts in [`tail`, `tail + period`).
+
+        **Returns:** the guard.
+
+        **Raises:** `ValueError` for a count outside these ranges, or a period of 0.
         """
         tail, period = _as_count(tail), _as_count(period)
         finite = [_as_count(k) for k in finite]
@@ -292,8 +303,10 @@ class Guard:
         return _star(self, _Budget())
 
     def repeat(self, low: int, high: int | None = None) -> "Guard":
-        """All sums of `low` to `high` counts of this set (`None`: without end), as braces
-        `{low,high}` do.
+        """All sums of `low` to `high` counts of this set (`None`: no upper bound), like the braces
+        `{low,high}`.
+
+        **Raises:** `ValueError` if `low` exceeds `high`.
         """
         low = _as_count(low)
         if high is not None and low > (high := _as_count(high)):

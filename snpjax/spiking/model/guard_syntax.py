@@ -213,7 +213,7 @@ class _Reader:
         elif opened is None and not self.peek():
             self.fail("a power", f"is missing {_POWER_FIX}", self.at)
         elif opened is None and self.peek() not in _DIGITS:
-            self.fail(repr(self.peek()), f"is no power {_POWER_FIX}", self.at)
+            self.fail(repr(self.peek()), f"is not a power {_POWER_FIX}", self.at)
         else:
             count = self.number(opened)
             found = ("power", count, count)

@@ -1,4 +1,4 @@
-"""The names of a population's neurons, each made when it is asked for."""
+"""The names of a population's neurons, each created on demand."""
 
 import re
 from dataclasses import dataclass

@@ -114,18 +114,33 @@ class PopulationSystem(AbstractSystem):
 
     @property
     def neurons(self) -> "Neurons":
-        """The neurons one by one, each made when it is asked for."""
+        """The neurons one by one, each created on demand."""
         return Neurons(self)
 
     def rule_text(self, neuron: int, rule: int) -> str:
-        """A rule of a neuron as people write it, its guard as terms where it is not one count."""
+        """A rule of a neuron in the notation of papers; guards of more than one count are written
+        as terms.
+
+        **Arguments:**
+
+        - `neuron`: the position of the neuron.
+        - `rule`: the index of the rule.
+        """
         name, positions = self.population_at(neuron)
         population = self.populations[name]
         template, own = population.templates[rule], neuron - positions.start
         return text_of_neuron(template, own, population.size, self.targets_of(neuron, rule))
 
     def targets_of(self, neuron: int, rule: int) -> list[str]:
-        """The names of the set N of a plasticity rule; none of any other."""
+        """The names of the neurons in the set N of a plasticity rule.
+
+        **Arguments:**
+
+        - `neuron`: the position of the neuron.
+        - `rule`: the index of the rule.
+
+        **Returns:** the names; empty for any other rule.
+        """
         if self.plastic_rules is None:
             return []
         return [self.name_of(i) for i in self.plastic_rules.targets_of(neuron, rule).tolist()]
@@ -270,11 +285,17 @@ class PopulationSystem(AbstractSystem):
         numbered: bool = False,
         paths: int = 1,
     ) -> "Lowered[Solution, SolutionBatch]":
-        """This system as arrays, see `snpjax.lower`.
+        """Lower this system to arrays, see `snpjax.lower`.
 
-        With `"auto"` each projection is stored by its own structure; a class of `snpjax_formats`
-        stores the listed synapses of each. `faithful` takes consume-all rules apart; their numbers
-        are those of the templates either way.
+        **Arguments:**
+
+        - `layout`: with `"auto"` each projection is stored by its own structure; a class of
+          `snpjax_formats` stores the listed synapses of each.
+        - `count_dtype`: int32 or int64 spike counts; by default the narrowest that is safe.
+        - `faithful`: keep every rule of a consume-all rule as an alternative of its own; the
+          numbers of rules are those of the templates either way.
+        - `mesh`: devices over which the neurons are split.
+        - `numbered`, `paths`: see `snpjax.machine.Model`.
         """
         from ..lower.lower import lowered_columns  # the model itself needs no device
 
@@ -308,7 +329,14 @@ class PopulationSystem(AbstractSystem):
         at_least: np.dtype | None = None,
         layout: "LayoutLike" = "auto",
     ) -> "SearchedMachine":
-        """This system as arrays, ready for `snpjax.explore`."""
+        """Lower this system for `snpjax.explore`.
+
+        **Arguments:**
+
+        - `saturate`, `clock`: as in `snpjax.explore`.
+        - `at_least`: the narrowest type to count in, see `snpjax.machine.Encoding`.
+        - `layout`: as in `lower`.
+        """
         from ..lower.enumerable import searched  # the model itself needs no device
 
         _refuse_transition(layout)
@@ -397,7 +425,7 @@ AnySystem: TypeAlias = SpikingSystem | PopulationSystem
 
 
 class Neurons(Sequence[Neuron]):
-    """The neurons of a system of populations, each made when it is asked for."""
+    """The neurons of a system of populations, each created on demand."""
 
     def __init__(self, system: PopulationSystem) -> None:
         self._system = system

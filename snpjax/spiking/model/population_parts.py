@@ -43,7 +43,7 @@ class Population:
         """All rules as templates."""
         rules = (self.rules,) if isinstance(self.rules, str) else self.rules
         if not isinstance(rules, Sequence):
-            raise TypeError(f"{rules!r} are no rules (give a list)")
+            raise TypeError(f"{rules!r} are not rules (give a list)")
         return tuple(
             rule if isinstance(rule, PlasticityTemplate) else RuleTemplate.of(rule)
             for rule in rules

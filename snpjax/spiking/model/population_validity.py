@@ -45,7 +45,7 @@ def problems_of(
     for index, population in enumerate(populations):
         place = Place("neuron", index)
         if not isinstance(population, Population):
-            yield place, f"{population!r} is no population (write Population(name, size, ...))"
+            yield place, f"{population!r} is not a population (write Population(name, size, ...))"
             continue
         if not isinstance(population.name, str) or not population.name:
             yield place, f"population {index} has the name {population.name!r} (give a text)"
@@ -62,10 +62,10 @@ def problems_of(
         if system.has(name):
             yield from _train_problems(system, name, train)
         else:
-            yield Place("input", name), f"input {name!r} is no population (name one of them)"
+            yield Place("input", name), f"input {name!r} is not a population (name one of them)"
     for name in system.output:
         if not system.has(name):
-            yield Place("output", name), f"output {name!r} is no population (name one of them)"
+            yield Place("output", name), f"output {name!r} is not a population (name one of them)"
 
 
 def _train_problems(system: "PopulationSystem", name: str, train: Any) -> Iterator[_Finding]:
@@ -73,7 +73,7 @@ def _train_problems(system: "PopulationSystem", name: str, train: Any) -> Iterat
     place, size = Place("input", name), positions.stop - positions.start
     fix = f"give integers, (steps,) or (steps, {size})"
     if not _is_integer(train):
-        yield place, f"the input of {name!r} is no array of integers ({fix})"
+        yield place, f"the input of {name!r} is not an array of integers ({fix})"
         return
     array = np.asarray(train)
     if array.ndim not in (1, 2) or array.shape[1:] not in ((), (size,)):
@@ -354,7 +354,7 @@ def _meet(first: Any, second: Any) -> np.ndarray:
 
 
 def _target_problems(system: "PopulationSystem") -> Iterator[_Finding]:
-    """Targets of plasticity that are no graphs to populations."""
+    """Targets of plasticity that are not graphs to populations."""
     for index, population, number, template in plastic_templates(system):
         for name, given in template.targets.items():
             place = Place("rule", index, number, ("plasticity", "targets", name))
@@ -480,13 +480,16 @@ def _projection_problems(system: "PopulationSystem") -> Iterator[_Finding]:
     for index, projection in enumerate(system.projections):
         place = Place("synapse", index)
         if not isinstance(projection, Projection):
-            yield place, f"{projection!r} is no projection (write Projection(source, target, ...))"
+            yield (
+                place,
+                f"{projection!r} is not a projection (write Projection(source, target, ...))",
+            )
             continue
         what = f"projection {projection.source!r} -> {projection.target!r}"
         ends = {"synapse_source": projection.source, "synapse_target": projection.target}
         missing = [kind for kind, name in ends.items() if name not in system.populations]
         for kind in missing:
-            message = f"{what}: {ends[kind]!r} is no population (name one of them)"
+            message = f"{what}: {ends[kind]!r} is not a population (name one of them)"
             yield replace(place, kind=kind), message
         if missing:
             continue

@@ -228,7 +228,7 @@ class SpikeQuery(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class RequestRule:
     """A request `E/Q(a^n, j)(a^inf, k)`: a neuron whose spikes are in L(E) asks n spikes of neuron
-    j, and all those of neuron k, as `Requests` says.
+    j, and all those of neuron k, according to `Requests`.
 
     **Arguments:**
 
@@ -252,7 +252,7 @@ ALPHAS: tuple[str, ...] = get_args(Alpha)
 
 
 def rule_text(rule: AnyRule, label: str | None = None) -> str:
-    """A rule as people write it, which `rule_syntax.parse_rule` reads again.
+    """A rule in the usual notation, which `rule_syntax.parse_rule` reads again.
 
     **Arguments:**
 

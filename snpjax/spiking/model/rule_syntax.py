@@ -31,7 +31,7 @@ _LAMBDA = frozenset({"lambda", "λ", r"\lambda", "#", "0", "empty"})
 _BLANKS = re.compile(r"\s*")
 _ALPHA = re.compile(r"\+\s*-|-\s*\+|[+±∓-]")
 _SIGNS = {"±": "+-", "∓": "-+"}
-_ANTI_SPIKES = re.compile(r"\s*-\s*a")  # a production that is no plasticity
+_ANTI_SPIKES = re.compile(r"\s*-\s*a")  # a production that is not a plasticity
 _GROWTH, _CHANGE = "[a^2]_i -> []_j || []_k", "a/a -> +2(i, {j, k})"  # in messages
 _QUERIES = "a^2/Q(a^3, j)(a^inf, k)"
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -284,7 +284,7 @@ def _quoted(name: str, text: str, at: int) -> str:
     try:
         return json.loads(name, strict=False)
     except ValueError:
-        message = "this is no quoted name (write it as a string of JSON)"
+        message = "this is not a quoted name (write it as a string of JSON)"
         raise RuleError(message, text, at) from None
 
 

@@ -131,7 +131,8 @@ class SlotTable:
 def slots_of_neurons(
     neurons: "Sequence[Neuron]", *, faithful: bool, compatibility: Compatibility = TEXTBOOK
 ) -> SlotTable:
-    """The slots of neurons whose rules are given one by one, rewritten as `compatibility` says.
+    """The slots of neurons whose rules are given one by one, rewritten according to
+    `compatibility`.
 
     Unless `faithful`, forgetting rules `a^s -> lambda` of one neuron become one consume-all rule
     whose guard holds every s. At each count at most one member applies, so choices, probabilities
@@ -265,7 +266,7 @@ def _parsed(rule: AnyRule | str) -> AnyRule:
 
 def _effect(rule: AnyRule) -> tuple[int, int, int]:
     """What a rule consumes, and produces with which delay. Division and budding empty the neuron;
-    what else they and plasticity do is no effect of a slot."""
+    what else they and plasticity do is not an effect of a slot."""
     if isinstance(rule, Rule):
         return rule.consume, rule.produce, rule.delay
     if isinstance(rule, RequestRule):

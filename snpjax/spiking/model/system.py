@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
 from ..._text.counts import plural
+from ..._text.warn import warn
 from .communication_variants import Requests
 from .compatibility import TEXTBOOK, Compatibility
 from .rule import (
@@ -101,7 +102,9 @@ def parse_rules(rules: Sequence[AnyRule | str], label: str) -> tuple[AnyRule | s
     for rule in rules:
         try:
             if not isinstance(rule, str | AnyRule):
-                raise TypeError(f'{rule!r} is no rule (write Rule(...), or a text as "a^2/a -> a")')
+                raise TypeError(
+                    f'{rule!r} is not a rule (write Rule(...), or a text as "a^2/a -> a")'
+                )
             rule = parse_rule(rule, label) if isinstance(rule, str) else rule
         except RuleError:
             pass
@@ -116,7 +119,7 @@ def _with_weight(synapse: Sequence[Any]) -> Sequence[Any]:
         isinstance(synapse, Sized) and not isinstance(synapse, str)
     )
     if not is_sequence or len(synapse) not in (2, 3):
-        raise TypeError(f"{synapse!r} is no synapse (write (source, target) or (..., weight))")
+        raise TypeError(f"{synapse!r} is not a synapse (write (source, target) or (..., weight))")
     return synapse if len(synapse) == 3 else (*synapse, 1)
 
 
@@ -196,7 +199,7 @@ class SpikingSystem(AbstractSystem):
       `SynapseDelays(...)`, `DendriticDelays(...)` or `ScheduledSynapses(...)`, see
       `snpjax.spiking.model.timed_variants`.
     - `notes`: what a file says besides, in values of JSON: `"positions"` (neuron to `[x, y]`),
-      `"expected"`, .... It changes nothing, and is no part of what makes systems equal.
+      `"expected"`, .... It changes nothing, and is not part of what makes systems equal.
 
     **Raises:** `InvalidSystem` with every problem at once, each naming the neuron, the rule and the
     fix.
@@ -254,7 +257,7 @@ class SpikingSystem(AbstractSystem):
             synapses = [*synapses, *(pair for pair in added if pair not in given)]
         for neuron in neurons:
             if not isinstance(neuron, Neuron):
-                raise TypeError(f"{neuron!r} is no neuron (write Neuron(name, spikes, rules))")
+                raise TypeError(f"{neuron!r} is not a neuron (write Neuron(name, spikes, rules))")
         output = (output,) if isinstance(output, str) else output
         trains = {neuron: tuple(train) for neuron, train in (input or {}).items()}
         labelled = {x: parse_rules(rules, x) for x, rules in (rules_by_label or {}).items()}
@@ -279,7 +282,7 @@ class SpikingSystem(AbstractSystem):
         if errors:
             raise InvalidSystem(errors)
         for problem in self.problems:
-            warnings.warn(str(problem), ModelWarning, stacklevel=2)
+            warn(ModelWarning(str(problem)))
 
     def __reduce__(self):
         arguments = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -354,8 +357,12 @@ class SpikingSystem(AbstractSystem):
     def settled(
         self, machine: "AnyMachine", state: "SpikingState", choice: "AbstractChoice"
     ) -> "Settled | None":
-        """The static machine of a network that can no longer change, see
-        `snpjax.machine.Settling`."""
+        """The static machine of a network that can no longer change, see `snpjax.machine.Settling`.
+
+        **Arguments:**
+
+        - `machine`, `state`, `choice`: those of the run.
+        """
         if not self.is_growing:
             return None
         from ..lower.settled import settled
@@ -375,7 +382,13 @@ class SpikingSystem(AbstractSystem):
         return self.names[name]
 
     def rule_text(self, neuron: int, rule: int) -> str:
-        """A rule of a neuron as people write it."""
+        """A rule of a neuron in the notation of papers.
+
+        **Arguments:**
+
+        - `neuron`: the position of the neuron.
+        - `rule`: the index of the rule; with `SynapseRules`, the number of an alternative.
+        """
         owner = self.neurons[neuron]
         if isinstance(self.variant, SynapseRules):
             return self.variant.text(owner.name, rule)
@@ -485,9 +498,16 @@ class SpikingSystem(AbstractSystem):
         numbered: bool = False,
         paths: int = 1,
     ) -> "Lowered[Solution, SolutionBatch]":
-        """This system as arrays, see `snpjax.lower`.
+        """Lower this system to arrays, see `snpjax.lower`.
 
-        A system that divides or buds takes a `capacity`, and no `layout`.
+        **Arguments:**
+
+        - `layout`: how synapses are stored; a system that divides or buds takes none.
+        - `count_dtype`: int32 or int64 spike counts; by default the narrowest that is safe.
+        - `faithful`: keep every forgetting rule as an alternative of its own.
+        - `capacity`: how far a system that divides or buds may grow before it is lowered again.
+        - `mesh`: devices over which the neurons are split.
+        - `numbered`, `paths`: see `snpjax.machine.Model`.
         """
         from ..lower.lower import check_options, lowered  # the model itself needs no device
 
@@ -508,7 +528,14 @@ class SpikingSystem(AbstractSystem):
         layout: "LayoutLike" = "auto",
         capacity: "Capacity | None" = None,
     ) -> "SearchedMachine":
-        """This system as arrays, ready for `snpjax.explore`."""
+        """Lower this system for `snpjax.explore`.
+
+        **Arguments:**
+
+        - `saturate`, `clock`: as in `snpjax.explore`.
+        - `at_least`: the narrowest type to count in, see `snpjax.machine.Encoding`.
+        - `layout`, `capacity`: as in `lower`.
+        """
         from ..lower.enumerable import searched  # the model itself needs no device
         from ..lower.lower import check_options
 

@@ -94,7 +94,9 @@ class RuleTemplate(AbstractTemplate):
             )
         rule = Rule.parse(rule) if isinstance(rule, str) else rule
         if not isinstance(rule, Rule):
-            raise TypeError(f'{rule!r} is no rule (write "a -> a", Rule(...) or RuleTemplate(...))')
+            raise TypeError(
+                f'{rule!r} is not a rule (write "a -> a", Rule(...) or RuleTemplate(...))'
+            )
         if rule.channel is not None or rule.sign != 1:
             raise TypeError(
                 f"{rule} is of a variant, which populations do not support (write a rule of "
@@ -110,7 +112,7 @@ class PlasticityTemplate(AbstractTemplate):
 
     **Arguments:**
 
-    - `guard`, `consume`: as in `RuleTemplate`; `ALL` is no number of spikes here.
+    - `guard`, `consume`: as in `RuleTemplate`; `ALL` is not a number of spikes here.
     - `alpha`: as in `PlasticityRule`, or one text a neuron.
     - `k`: how many synapses, at least 1.
     - `targets`: the set N of every neuron: a graph from this population to another, or to itself,
@@ -149,7 +151,7 @@ def description_of(graph: graphs.AnyGraph) -> graphs.AbstractGraph:
     if isinstance(graph, graphs.NetworkxGraph):
         return graphs.from_networkx(graph)
     raise TypeError(
-        f"{graph!r} is no graph (give one of snpjax.graphs, a scipy.sparse matrix or a "
+        f"{graph!r} is not a graph (give one of snpjax.graphs, a scipy.sparse matrix or a "
         "networkx graph)"
     )
 
@@ -168,8 +170,8 @@ def is_shared(template: AbstractTemplate) -> bool:
 def raised_terms(
     template: AbstractTemplate, compatibility: Compatibility = TEXTBOOK
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """The terms as arrays, rewritten as `compatibility` says and raised to the counts at which the
-    rule may apply: of at least what it consumes.
+    """The terms as arrays, rewritten according to `compatibility` and raised to the counts at which
+    the rule may apply: of at least what it consumes.
 
     **Raises:** `ValueError` for a guard that `compatibility` cannot take.
     """
@@ -194,7 +196,7 @@ def _without_end(terms: list[tuple[Any, ...]], consume: np.ndarray) -> list[tupl
     if np.any(consume == ALL):
         raise ValueError(
             "`threshold_rules` makes other rules of a consume-all rule: each of its members is a "
-            "rule without regular expression (list them, with guards that are no single count)"
+            "rule without regular expression (list them, with guards that accept several counts)"
         )
     used = sum((low <= high).astype(np.int64) for low, high, _ in terms)
     changed = []

@@ -130,8 +130,15 @@ class InvalidSystem(ValueError):
 
 
 def check(system: "SpikingSystem") -> tuple[Problem, ...]:
-    """The problems of `system` at its level, errors and warnings, in the order neurons, rules,
-    synapses, input, output, variant; of each severity at most `MAX_PROBLEMS`."""
+    """Find the problems of a system at its level.
+
+    **Arguments:**
+
+    - `system`: a system of neurons; its `level` decides what is an error and what a warning.
+
+    **Returns:** the problems in the order neurons, rules, synapses, input, output, variant; at most
+    `MAX_PROBLEMS` errors and as many warnings. A system without errors is valid.
+    """
     column = ("strict", "extended").index(system.level)
     found = []
     room = {"error": MAX_PROBLEMS, "warning": MAX_PROBLEMS}
@@ -328,7 +335,7 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
     rules_of_label: dict[str, tuple[int, tuple[AnyRule | str, ...]]] = {}
     for index, neuron in enumerate(system.neurons):
         first, rules = rules_of_label.setdefault(neuron.label, (index, neuron.rules))
-        if rules != neuron.rules:
+        if rules != neuron.rules and neuron.name != system.neurons[first].name:
             message = (
                 f"neurons {system.neurons[first].name!r} and {neuron.name!r} share the label "
                 f"{neuron.label!r} but not their rules (rules belong to the label)"

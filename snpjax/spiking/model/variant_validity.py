@@ -61,7 +61,7 @@ def check_variant(system: "SpikingSystem") -> Iterator["_Finding"]:
     """The problems of a variant, and of what does not go together with it."""
     variant = system.variant
     name, place = type(variant).__name__, Place("variant", 0)
-    message = f'the variant {name} is no part of the definition (use level "extended")'
+    message = f'the variant {name} is not part of the definition (use level "extended")'
     yield "variant", place, message, None
     rules = [
         (Place("rule", index, number), rule)
@@ -156,7 +156,7 @@ def _check_synapse_rules(system: "SpikingSystem", variant: SynapseRules) -> Iter
             message = f"{here} has rules twice (write them in one list)"
             yield "synapse_rules", place, message, pairs[source, target]
         pairs.setdefault((source, target), place)
-        # The other names are those of a synapse, which is looked at anyway.
+        # The other names are those of a synapse, which is examined anyway.
         if target is None and source not in system.names:
             message = f"{here}: {unknown_neuron(source, system.names)}"
             yield "unknown_neuron", place, message, None
@@ -188,7 +188,7 @@ def _check_rule(rule: AnyRule | str, here: str) -> Iterator[tuple[str, str]]:
         yield "bad_guard", f"{here}: {parse_failure(rule, None)}"
         return
     if not isinstance(rule, Rule):
-        yield "synapse_rules", f"{here}: {rule!r} is no spiking rule (write Rule(...) or a text)"
+        yield "synapse_rules", f"{here}: {rule!r} is not a spiking rule (write Rule(...) or a text)"
         return
     numbers = list(bad_numbers(rule, False))
     for name, value, fix in numbers:

@@ -88,7 +88,7 @@ class Astrocytes:
         for astrocyte in astrocytes:
             if not isinstance(astrocyte, Astrocyte):
                 raise TypeError(
-                    f"{astrocyte!r} is no astrocyte (write Astrocyte(synapses, threshold))"
+                    f"{astrocyte!r} is not an astrocyte (write Astrocyte(synapses, threshold))"
                 )
         object.__setattr__(self, "astrocytes", tuple(astrocytes))
 
@@ -172,7 +172,13 @@ class SynapseRules:
         )
 
     def text(self, source: str, number: int) -> str:
-        """An alternative of a neuron as people write it: its rules with their targets."""
+        """An alternative of a neuron in the notation of papers: its rules with their targets.
+
+        **Arguments:**
+
+        - `source`: the name of the neuron.
+        - `number`: the number of the alternative.
+        """
         rules = self.alternatives(source)[number].rules
         return ", ".join(
             f"{rule} ({'environment' if target is None else target})"
@@ -190,7 +196,7 @@ def added_synapses(variant: Variant | None) -> list[tuple[str, str]]:
     """The synapses that a variant names, and that its system does not have to list again."""
     if isinstance(variant, SynapseRules):
         return [(source, target) for (source, target), _ in variant.rules if target is not None]
-    return list(variant.of) if isinstance(variant, Channels) else []
+    return list(variant.channels_of_synapse) if isinstance(variant, Channels) else []
 
 
 def _parsed(rule: AnyRule | str) -> AnyRule | str:

@@ -13,7 +13,7 @@ from snpjax_formats.ell import expanded
 from ..._tiered import estimated_sum
 from ...choice import NO_RULE, AbstractChoice, Steps
 from ...results import RESULTS, select_result
-from .dynamic_synapses import AbstractNetwork, Change
+from .network import AbstractNetwork, Change
 from .shapes import Counts, Matches, PerSlot, Slots
 
 
@@ -240,9 +240,9 @@ def _inherited(
     """The network with the synapses afterwards that are not of the dictionary. Where they do not
     fit, `starts` says that there are more.
 
-    Each neuron that divides stands twice where it is a source, and what it buds instead of one that
-    buds. New neurons have the largest numbers, those that bud the largest of all. So those to one
-    target are in order when the old ones come first, then right children, then buds.
+    Each neuron that divides appears twice where it is a source, and what it buds instead of one
+    that buds. New neurons have the largest numbers, those that bud the largest of all. So those to
+    one target are in order when the old ones come first, then right children, then buds.
     """
     size, room = len(network.labels), len(network.source)
     source = network.source

@@ -6,7 +6,7 @@ from jaxtyping import Array, Bool, PyTree
 
 from snpjax_formats import AbstractLayout
 
-from .dynamic_synapses import AbstractNetwork
+from .network import AbstractNetwork
 from .shapes import Matches, PerSlot
 
 

@@ -13,7 +13,7 @@ from snpjax_formats.ell import expanded
 from ...choice import MAX_WAYS, NO_RULE, AbstractChoice, Steps
 from ...choice.subsets import num_subsets
 from ...results import RESULTS
-from .dynamic_synapses import AbstractNetwork, Change
+from .network import AbstractNetwork, Change
 from .shapes import Counts, Flags, Matches, PerSlot, Slots
 
 

@@ -8,8 +8,8 @@ from snpjax_formats import AbstractLayout
 from snpjax_formats.ell import expanded
 
 from ..model.compatibility import Compatibility
-from .dynamic_synapses import AbstractNetwork
 from .exchange import Exchange
+from .network import AbstractNetwork
 from .ordered import OrderedSynapses
 from .requests import RequestedSpikes
 from .shapes import Counts, Table

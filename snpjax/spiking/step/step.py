@@ -32,7 +32,7 @@ from ...choice import (
 from ...machine import AbstractMachine, Record, Stride
 from ...results import RESULTS, select_result
 from ...trajectory import Save
-from .dynamic_synapses import Change
+from .network import Change
 from .program import SpikingProgram
 from .requests import Moved
 from .shapes import Counts, Flags, Matches, PerSlot, Table
@@ -86,7 +86,14 @@ class Selection(eqx.Module):
 
 
 def initial_state(program: SpikingProgram) -> SpikingState:
-    """The initial configuration: every neuron open."""
+    """The initial configuration, in which every neuron is open.
+
+    **Arguments:**
+
+    - `program`: a lowered system.
+
+    **Returns:** the state of one path.
+    """
     zeros = jnp.zeros(program.num_neurons, jnp.int32)
     return SpikingState(
         spikes=program.initial,
@@ -100,9 +107,18 @@ def initial_state(program: SpikingProgram) -> SpikingState:
 
 
 def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slots neurons *paths"]:
-    """Which slots may be selected: k in L(E) and k >= c, in an open neuron.
+    """Which slots may be selected: those with k in L(E) and k >= c, in an open neuron.
 
-    A slot is a rule, or a term of a rule's guard; `program.number` tells the rule.
+    A slot is a rule, or a term of a rule's guard; `program.number` holds the number of the rule.
+
+    **Arguments:**
+
+    - `program`: a lowered system.
+    - `state`: its configuration, of one path or of all paths.
+
+    **Returns:** `(slots, neurons, *paths)` truth values.
+
+    **Raises:** `ValueError` for a program with 64-bit counts outside `jax.enable_x64(True)`.
     """
     compatibility = program.compatibility
     if program.initial.dtype == np.int64 and not jax.config.jax_enable_x64:  # pyright: ignore
@@ -128,7 +144,15 @@ def applicable(program: SpikingProgram, state: SpikingState) -> Bool[Array, "slo
 
 
 def halted(program: SpikingProgram, state: SpikingState) -> Bool[Array, "*paths"]:
-    """No rule is applicable, every neuron is open, and no input remains."""
+    """Whether no rule is applicable, every neuron is open, and no input remains.
+
+    **Arguments:**
+
+    - `program`: a lowered system.
+    - `state`: its configuration, of one path or of all paths.
+
+    **Returns:** `(*paths,)` truth values.
+    """
     return ~_anywhere(
         program, _is_live(program, state, jnp.any(applicable(program, state), axis=0))
     )
@@ -137,7 +161,7 @@ def halted(program: SpikingProgram, state: SpikingState) -> Bool[Array, "*paths"
 def _is_live(
     program: SpikingProgram, state: SpikingState, is_active: Flags
 ) -> Bool[Array, "*paths"]:
-    """Whether time goes on, where some of these neurons can fire."""
+    """Whether time continues, where some of these neurons can fire."""
     if program.delay is not None:
         is_active |= state.timers > 0  # one reduction: on a GPU each is a kernel of its own
     if program.network is not None:
@@ -149,16 +173,18 @@ def _is_live(
 def step(
     program: SpikingProgram, state: SpikingState, choice: AbstractChoice
 ) -> tuple[SpikingState, Record]:
-    """The configuration one step later, and what was done.
+    """The configuration one step later, and a record of the step.
 
     Select, consume, close, count down, emit, deliver, in this order: a rule of delay d selected in
     step t keeps its neuron closed in steps t, ..., t+d-1; in step t+d it emits, is open and
     receives. A halting state is a fixed point, and so is a failed one. For a program with 64-bit
-    counts, call it inside `jax.enable_x64(True)`. What a `Compatibility` of the system changes is
-    decided when the step is traced; by default nothing of it is there.
+    counts, call it inside `jax.enable_x64(True)`. The effects of the system's `Compatibility` are
+    selected when the step is traced, and cost nothing by default.
 
     **Arguments:**
 
+    - `program`: a lowered system.
+    - `state`: its configuration, of one path or of all paths.
     - `choice`: picks among the applicable rules of each neuron; use `choice.for_path(p)` for path p
       of a run.
 
@@ -227,7 +253,13 @@ class SpikingMachine(AbstractSpikingMachine):
         rows: int,
         save: Save,
     ) -> Stride | None:
-        """In one kernel, on a GPU, where nothing is drawn and that kernel knows the program."""
+        """Make the steps in one kernel, on a GPU, if nothing is drawn and the kernel supports the
+        program.
+
+        **Arguments:**
+
+        - `state`, `choice`, `most`, `start`, `rows`, `save`: see `snpjax.machine.Striding`.
+        """
         if jax.default_backend() != "gpu" or not isinstance(choice, FirstChoice):
             return None
         from .gpu_loop import is_supported, num_cores, steps_on_gpu  # Pallas takes long to import
@@ -241,7 +273,7 @@ class SpikingMachine(AbstractSpikingMachine):
 
 
 class _Selected(NamedTuple):
-    """The slot that each neuron uses, which fire, and whether time goes on: for these neurons, or
+    """The slot that each neuron uses, which fire, and whether time continues: for these neurons, or
     for all."""
 
     can_apply: Bool[Array, "slots neurons *paths"]
@@ -582,7 +614,7 @@ def _anywhere(program: SpikingProgram, holds: Bool[Array, "*paths"]) -> Bool[Arr
 def _exchanged(
     program: SpikingProgram, emissions: Counts, is_live: Bool[Array, "*paths"]
 ) -> tuple[Integer[Array, "sources *paths"], Bool[Array, "*paths"]]:
-    """The emissions of the neurons of all devices, and whether time goes on for any."""
+    """The emissions of the neurons of all devices, and whether time continues for any."""
     if program.exchange is None:
         return emissions, is_live
     return program.exchange.gathered(emissions, is_live)

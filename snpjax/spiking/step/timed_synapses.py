@@ -9,8 +9,8 @@ from snpjax_formats.ell import expanded
 
 from ...choice import AbstractChoice, Steps
 from ...results import RESULTS
-from .dynamic_synapses import Change
 from .fixed_networks import AbstractFixedNetwork
+from .network import Change
 from .shapes import Counts, Flags, Slots
 
 

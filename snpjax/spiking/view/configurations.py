@@ -116,6 +116,12 @@ class Configurations:
         """Whether there is a synapse between two neurons, or between any two with these labels:
         `graph.where(lambda c: c.has_synapse("i", "j"))`.
 
+        **Arguments:**
+
+        - `source`, `target`: names of neurons; where neurons divide or bud, labels.
+
+        **Returns:** `(configurations,)` truth values.
+
         **Raises:** `KeyError` for an unknown name.
         """
         check = position_of if self.labels is None else number_of_label
@@ -171,7 +177,15 @@ class Transitions:
         return self.emissions[:, position_of(self.system, name)]
 
     def fired(self, name: str, rule: int) -> Bool[np.ndarray, "transitions *neurons"]:
-        """Whether a neuron selected this rule, counted from 0."""
+        """Whether a neuron selected a rule.
+
+        **Arguments:**
+
+        - `name`: the name of the neuron; where neurons divide or bud, a label.
+        - `rule`: the index of the rule, from 0.
+
+        **Returns:** `(transitions,)` truth values, or `(transitions, neurons)` for a population.
+        """
         if self.labels is not None:
             return np.any((self.rules == rule) & _bear(self, name), axis=1)
         return self.rules[:, position_of(self.system, name)] == rule
@@ -250,5 +264,5 @@ def astrocytes_of(system: "AnySystem") -> list[str]:
 
 
 def _size(system: "AnySystem") -> int | None:
-    """How many neurons are looked at; `None` for all slots."""
+    """How many neurons are examined; `None` for all slots."""
     return None if is_growing(system) else system.num_neurons

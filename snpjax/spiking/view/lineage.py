@@ -33,7 +33,7 @@ def parents_of(
         for number, rule in enumerate(own)
         if isinstance(rule, DivisionRule | BuddingRule)
     }
-    num = int(np.sum(labels[0] < len(names)))  # more than the system's where a run goes on
+    num = int(np.sum(labels[0] < len(names)))  # more than the system's where a run continues
     parents = np.full(rules.shape[1], -1, np.int64)
     births = np.zeros_like(parents)
     for step, selected in enumerate(rules):

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ...drawing.edges import free_place, label_at, rectangles, routed
+from ...drawing.edges import routed
 from ...drawing.force import separated
+from ...drawing.labels import Rectangle, free_place, label_shapes, label_size
 from ...drawing.layered import layered_positions, layers
 from ...drawing.scene import (
     BLUE,
@@ -25,6 +26,7 @@ from ...drawing.scene import (
     Shape,
     TextLine,
     at,
+    rectangle,
     shortened,
     to_svg,
     width_of,
@@ -36,7 +38,16 @@ from ..model.system import Neuron, SpikingSystem
 from ..model.timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays, delays_of
 from ..model.variants import Astrocytes, SynapseRules
 from .pretty import rule_lines, spikes_text
-from .summary import MAX_NAME, MAX_NEURONS, Card, CardLink, summary
+from .summary import (
+    MAX_NAME,
+    MAX_NEURONS,
+    MAX_WORDED,
+    Card,
+    CardLink,
+    families_of,
+    natural_order,
+    summary,
+)
 
 
 _MAX_RULES = 8  # of a neuron
@@ -44,6 +55,7 @@ _MAX_TRAIN = 16
 _LINE, _HEAD, _PAD = 16.0, 22.0, 8.0  # pixels
 _FEED, _LOOP, _OUT = 42.0, 32.0, 40.0  # room of what comes in above, leads back, and leaves right
 _GAP = 70.0  # between layers
+_BEHIND = 6.0  # how far boxes behind a box of many neurons stand out
 _NOTED = (60.0, 30.0)  # gap of boxes whose positions are given
 
 
@@ -74,24 +86,29 @@ def network_scene(system: AnySystem, *, max_neurons: int = MAX_NEURONS) -> Scene
     cards, links, middles, sizes = arranged
     sources = np.asarray([link.source for link in links], np.int64)
     targets = np.asarray([link.target for link in links], np.int64)
-    borders = sizes + 6.0 * np.asarray([card.is_output for card in cards], bool)[:, None]
+    # The borders of what is drawn: a double one is larger, and more boxes stand behind some.
+    out = np.asarray([3.0 * card.is_output for card in cards])[:, None]
+    behind = np.maximum(out, np.asarray([_BEHIND * card.is_many for card in cards])[:, None])
+    borders, outer = sizes + out + behind, middles + (behind - out) / 2 * [1, -1]
     is_layered = layers(len(cards), sources, targets) is not None
     curves = [
         Curve(points, is_dashed=link.is_dashed)
         for points, link in zip(
-            routed(middles, borders, sources, targets, is_layered=is_layered), links, strict=True
+            routed(outer, borders, sources, targets, is_layered=is_layered), links, strict=True
         )
     ]
-    taken = rectangles(middles, borders)
-    shapes: list[Shape] = list(curves)
-    for curve, link in zip(curves, links, strict=True):
-        if link.label:
-            x, y = label_at(curve, link.label, SMALL, taken)
-            shapes.append(TextLine(x, y, link.label, SMALL, BLUE, has_ground=True))
+    boxes: list[Shape] = []
     for card, middle, size in zip(cards, middles.tolist(), sizes.tolist(), strict=True):
-        shapes += _card_shapes(card, middle, size)
+        boxes += _card_shapes(card, middle, size)
+    taken = list(map(rectangle, boxes))
+    labelled = label_shapes(curves, [link.label for link in links], taken)
+    shapes = [*curves, *labelled, *boxes]
     if not isinstance(system, PopulationSystem) and len(cards) >= len(system.neurons):
         shapes += _astrocyte_shapes(system, curves, links, taken)
+    if any(card.is_many for card in cards) and len(links) > MAX_WORDED:
+        left, _, _, bottom = Scene(tuple(shapes), "").bounds(0)
+        text = "numbers at arrows: synapses"
+        shapes.append(TextLine(left, bottom + 20, text, SMALL, BLUE, "start"))
     return Scene(tuple(shapes), f"{system!r}")
 
 
@@ -107,29 +124,40 @@ def arrange(system: AnySystem, *, max_neurons: int = MAX_NEURONS) -> Arranged:
     sends = {link.source for link in links}
     cards = [card._replace(leaves_below=i in sends) for i, card in enumerate(cards)]
     loops = {link.source for link in links if link.source == link.target}
-    # What stands at a box needs room, too: on its right, and above it.
-    extra = np.asarray(
-        [
-            (
-                max(_OUT * (card.is_output and not card.leaves_below), _LOOP * (i in loops)),
-                max(_FEED * bool(card.feed), _LOOP * (i in loops)),
-            )
-            for i, card in enumerate(cards)
-        ]
-    ).reshape(-1, 2)
+    # What stands at a box needs room, too: on its right, above and below it.
+    right, above, below = (
+        np.asarray(
+            [
+                (
+                    max(_OUT * (card.is_output and not card.leaves_below), _LOOP * (i in loops)),
+                    max(_FEED * bool(card.feed), _LOOP * (i in loops)),
+                    _OUT * (card.is_output and card.leaves_below),
+                )
+                for i, card in enumerate(cards)
+            ]
+        )
+        .reshape(-1, 3)
+        .T
+    )
+    extra = np.stack([right, above + below], axis=1)
     given = None
     if not isinstance(system, PopulationSystem) and len(cards) == len(system.neurons):
         given = given_positions(system)
     if given is not None:
         middles = separated(given, sizes + extra, gap=_NOTED)
     else:
-        ends = [(link.source, link.target) for link in links]
-        sources, targets = np.asarray(ends, np.int64).reshape(-1, 2).T
+        names = [card.name for card in cards]
+        order = np.asarray(natural_order(names), np.int64)
+        ends = np.asarray([(link.source, link.target) for link in links], np.int64).reshape(-1, 2)
         widest = max((width_of(link.label, SMALL) for link in links), default=0)
-        middles = layered_positions(
-            sizes + extra, sources, targets, gap=(max(_GAP, widest + 44.0), 26.0)
+        middles = np.zeros_like(sizes)
+        middles[order] = layered_positions(
+            (sizes + extra)[order],
+            *np.argsort(order)[ends].T,
+            gap=(max(_GAP, widest + 44.0), 26.0),
+            families=np.asarray(families_of(names), np.int64)[order],
         )
-    return Arranged(cards, links, middles + extra / 2 * [-1, 1], sizes)
+    return Arranged(cards, links, middles + np.stack([-right, above - below], axis=1) / 2, sizes)
 
 
 def system_svg(system: AnySystem) -> str:
@@ -191,7 +219,9 @@ def _links(system: SpikingSystem) -> list[CardLink]:
     if isinstance(system.variant, SynapseRules):
         texts = {pair: ", ".join(rule_lines(own, "", 2)) for pair, own in system.variant.rules}
     elif isinstance(system.variant, Channels):
-        texts = {pair: _channels_text(own) for pair, own in system.variant.of.items()}
+        texts = {
+            pair: _channels_text(own) for pair, own in system.variant.channels_of_synapse.items()
+        }
     else:
         texts |= _timed_texts(system)
     links = [
@@ -254,7 +284,7 @@ def _card_shapes(card: Card, middle: Sequence[float], size: Sequence[float]) -> 
     (x, y), (width, height) = middle, size
     left, right, top = x - width / 2, x + width / 2, y - height / 2
     shapes: list[Shape] = []
-    for behind in (6, 3) if card.is_many else ():
+    for behind in (_BEHIND, _BEHIND / 2) if card.is_many else ():
         shapes.append(Box(x + behind, y - behind, width, height))
     if card.is_output:
         shapes.append(Box(x, y, width + 6, height + 6, 9))
@@ -289,7 +319,7 @@ def _astrocyte_shapes(
     system: SpikingSystem,
     curves: list[Curve],
     links: list[CardLink],
-    taken: list[tuple[float, float, float, float]],
+    taken: list[Rectangle],
 ) -> Iterable[Shape]:
     """Every astrocyte with its threshold, and a dotted line to each of its synapses."""
     if not isinstance(system.variant, Astrocytes):
@@ -306,12 +336,12 @@ def _astrocyte_shapes(
             continue
         text = f"k = {astrocyte.threshold}"
         middle = np.mean(points, axis=0)
-        around = [(0, 44 * n) for n in (-1, 1, -2, 2, -3, 3)]
-        line = [tuple(middle + shift) for shift in around]
-        x, y = free_place(line, width_of(text, SMALL) + 14, 18, taken)
+        width, height = label_size(text)[0] + 10, 18.0
+        x, y = free_place(middle - [0, 44], (width, height), np.asarray(taken))
+        taken.append((x - width / 2, y - height / 2, x + width / 2, y + height / 2))
         for to_x, to_y in points:
             third, two = (x + (to_x - x) / 3, y + (to_y - y) / 3), (to_x, to_y)
             curve = ((x, y), third, (x + (to_x - x) * 2 / 3, y + (to_y - y) * 2 / 3), two)
             yield Curve(curve, VERMILLION, 1.0, True, End.DOT)
-        yield Box(x, y, width_of(text, SMALL) + 14, 18, 9, "#fff3d6", VERMILLION)
+        yield Box(x, y, width, height, 9, "#fff3d6", VERMILLION)
         yield TextLine(x, y, text, SMALL)

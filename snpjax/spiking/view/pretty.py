@@ -5,11 +5,21 @@ from collections.abc import Sequence
 
 from ..._text.superscripts import SUPERSCRIPTS
 from ...drawing.scene import shortened
-from ..model.rule import AnyRule, PlasticityRule, RequestRule, Rule, rule_text
+from ..model.rule import (
+    AnyRule,
+    DivisionRule,
+    PlasticityRule,
+    RequestRule,
+    Rule,
+    SpikeQuery,
+    name_text,
+    rule_text,
+)
 
 
 _MAX_WIDTH = 34  # characters of a line
 _POWER = re.compile(r"([aā])(?:\^(\d+)|\{(\d+)\})")
+_ALPHA = re.compile(r"\+-|-\+|\+|-")
 _ALPHAS = {"+": "+", "-": "−", "+-": "±", "-+": "∓"}
 _SUPERSCRIPT = str.maketrans(SUPERSCRIPTS)
 
@@ -23,7 +33,13 @@ def spikes_text(count: int) -> str:
 def pretty(text: str) -> str:
     """The text of a spiking rule, which has no names in it, in the signs of papers."""
     text = _POWER.sub(lambda m: m[1] + (m[2] or m[3]).translate(_SUPERSCRIPT), text)
-    return text.replace("->", "→").replace("lambda", "λ").replace("a+", "a⁺")
+    return text.replace("->", "→").replace("lambda", "λ").replace("a+", "a⁺").replace("ā+", "ā⁺")
+
+
+def pretty_plasticity(text: str) -> str:
+    """The text of a plasticity rule in the signs of papers; names in it stay as they are."""
+    left, _, right = text.partition(" -> ")
+    return f"{pretty(left)} → {_ALPHA.sub(lambda m: _ALPHAS[m[0]], right, count=1)}"
 
 
 def typeset(rule: AnyRule, label: str) -> str:
@@ -33,13 +49,20 @@ def typeset(rule: AnyRule, label: str) -> str:
         case Rule():
             return pretty(text)
         case PlasticityRule():
-            left, _, right = text.partition(" -> ")
-            return f"{pretty(left)} → {_ALPHAS[rule.alpha]}{right.removeprefix(rule.alpha)}"
+            return pretty_plasticity(text)
         case RequestRule():
-            left, slash, right = text.partition("/Q(")
-            return pretty(left) + slash + right
-    guard, _, right = text.partition("]")
-    return pretty(guard) + "]" + right
+            return f"{pretty(text.partition('/Q(')[0])}/Q{''.join(map(_query, rule.queries))}"
+    guard, bracket, rest = text.partition("]")  # of a division or budding rule
+    owner = f"_{name_text(label)}"
+    right = rest.removeprefix(f"{owner} -> ")
+    if isinstance(rule, DivisionRule):
+        right = " ‖ ".join(f"[]_{name_text(name)}" for name in rule.born)
+    return f"{pretty(guard)}{bracket}{owner} → {right}"
+
+
+def _query(query: SpikeQuery) -> str:
+    spikes = "a^∞" if query.spikes is None else spikes_text(query.spikes)
+    return f"({spikes}, {name_text(query.neuron)})"
 
 
 def rule_lines(rules: Sequence[AnyRule | str], label: str, most: int) -> list[str]:

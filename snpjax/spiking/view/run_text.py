@@ -10,7 +10,7 @@ from .snapshot import Network
 from .solution import Solution
 
 
-_MAX_NETWORKS = 128  # that are kept, of rows that are looked at again
+_MAX_NETWORKS = 128  # that are kept, of rows that are examined again
 
 
 class Shown:
@@ -46,7 +46,7 @@ class Shown:
         return self.solution.system.name_of(neuron)
 
     def rule(self, row: int, neuron: int, rule: int) -> str:
-        """A rule that was selected in a row, as people write it; empty for `NO_RULE`."""
+        """A rule that was selected in a row, in the usual notation; empty for `NO_RULE`."""
         if rule == NO_RULE:
             return ""
         if self.is_growing:
@@ -81,7 +81,7 @@ def changed_synapses(
 
 
 def label_rules(system: SpikingSystem) -> dict[str, list[str]]:
-    """The rules of every label that has any, as people write them."""
+    """The rules of every label that has any, in the usual notation."""
     return {
         label: [rule_text(rule, label) for rule in own]
         for label, own in system.rules_of_labels.items()

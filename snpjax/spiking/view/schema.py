@@ -9,10 +9,12 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int
 
+from ..._text.counts import plural
 from ..._text.lines import EdgeLabels, Table, distinct_names
 from ...choice import NO_RULE
 from ...schema import Action, LazyNames, Link, Schema
 from ..lower.enumerable import column_of
+from ..model.environment import environment_of, fed_by
 from ..model.lookup import position_of, rules_of
 from ..model.population import AnySystem, PopulationSystem
 from ..model.rule import AnyRule
@@ -75,6 +77,7 @@ def schema_of(system: AnySystem) -> Schema[Configurations, Transitions]:
         plus=lambda some, more: replace(some, spikes=some.spikes + more),
         inert=own.inert,
         visited=visited,
+        countdown=own.countdown,
     )
 
 
@@ -215,13 +218,40 @@ class _Names:
         if steps.labels is not None:
             labels = steps.labels[number].tolist()
             names = distinct_names(labels)
-            return [f"{names[i]}: {self._label_rules[labels[i]][rule]}" for i, rule in own]
-        texts = [f"{self.system.name_of(i)}: {self.system.rule_text(i, rule)}" for i, rule in own]
+            return [
+                self._input(labels[i], rule) or f"{names[i]}: {self._label_rules[labels[i]][rule]}"
+                for i, rule in own
+            ]
+        texts = [
+            self._input(self.choosers[i], rule)
+            or f"{self.choosers[i]}: {self.system.rule_text(i, rule)}"
+            for i, rule in own
+        ]
         if steps.subsets is not None:
             of_astrocytes = steps.subsets[number, self.system.num_neurons :].tolist()
             pairs = zip(astrocytes_of(self.system), of_astrocytes, strict=False)
             texts += [f"{name} suppresses" for name, subset in pairs if subset]
         return texts
+
+    def _fed_by(self, name: str) -> str | None:
+        """The neuron, or label, that gets any input from the environment's neuron of this name."""
+        if not name.startswith(environment_of("")):
+            return None
+        return fed_by(name, self.rules.get(name, ()))
+
+    def _input(self, name: str, rule: int) -> str | None:
+        """What a neuron of the environment sends by one of its rules, in words."""
+        fed = self._fed_by(name)
+        if fed is None:
+            return None
+        return f"input to {fed}: {plural(rule, 'spike')}" if rule else f"no input to {fed}"
+
+    def countdown(self, name: str, count: int) -> str | None:
+        """What the spikes of a neuron of the environment stand for, in words."""
+        fed = self._fed_by(name)
+        if fed is None:
+            return None
+        return f"any input to {fed} in {'step 1' if count == 1 else f'steps 1 to {count}'}"
 
     # ---- queries ----
 

@@ -58,7 +58,7 @@ class AbstractSolution(AbstractCheckedRun):
 
     @property
     def state(self) -> SpikingState:
-        """The final state as the machine has it, to go on from: `run(system, initial=state)`."""
+        """The final state as the machine has it, to continue from: `run(system, initial=state)`."""
         final = self.trajectory.final
         return final if is_growing(self.system) else with_size(final, self.system.num_neurons)
 
@@ -128,7 +128,7 @@ class AbstractSolution(AbstractCheckedRun):
             int(np.ravel(x)[path])
             for x in (trajectory.final.culprit, trajectory.result._value, trajectory.steps)
         )
-        where = f"column {culprit + 1} of the given choices, which is no neuron"
+        where = f"column {culprit + 1} of the given choices, which is not a neuron"
         own = trajectory.final.network
         if culprit < num_in_use(system, own):
             own = path_of(own, path) if trajectory.steps.ndim == 1 else own
@@ -361,6 +361,11 @@ class Solution(AbstractSolution, AbstractOnePath):
                 continue
             text = " ".join(map(str, train[:40].tolist())) + (" ..." if len(train) > 40 else "")
             lines.append(f"  train of {name}: {text}")
+            number = self.interval(name)
+            if number is not None:
+                lines.append(
+                    f"  number computed: {number} (between the first two spikes of {name})"
+                )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -12,7 +12,7 @@ from .solution import Solution
 class Solutions(tuple[Solution, ...]):
     """The solutions of a batch of systems, in its order.
 
-    - `state`: all final states, to go on from: `run(batch, initial=solutions.state)`.
+    - `state`: all final states, to continue from: `run(batch, initial=solutions.state)`.
     """
 
     state: SpikingState

@@ -3,10 +3,11 @@ together."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from jaxtyping import Int
 
 from snpjax_formats import graphs
 
@@ -24,16 +25,21 @@ from ..model.template import (
     is_shared,
     text_of_neuron,
 )
-from .pretty import pretty, rule_lines, spikes_text
+from .pretty import pretty, pretty_plasticity, rule_lines, spikes_text
 
 
 #: Of more neurons nobody reads the rules of each.
 MAX_NEURONS = 60
 _MAX_RULES = 4  # of a population
 MAX_NAME = 24
-_MAX_KINDS = 4  # lists of rules in a family that are told apart
+_MAX_KINDS = 4  # lists of rules in a family that are distinguished
+_MAX_LINKS, _LINKS_OF_CARD = 64, 3  # arrows between boxes, whichever are more
+#: Of more arrows the labels are numbers only.
+MAX_WORDED = 20
 
 _FAMILY = re.compile(r"(.*?)[_ .-]?(?:\{[^{}]*\}|\[[^\[\]]*\]|\d+)", re.DOTALL)
+_BRACKETED = re.compile(r"(?:\{[^{}]*\}|\[[^\[\]]*\])$")
+_INDEX = re.compile(r"(?<=[{,])-\d{1,18}|\d{1,18}")
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -51,6 +57,10 @@ class Card(NamedTuple):
     leaves_below: bool = False  # what an output sends, as there are synapses on its right
 
 
+#: The name of some neurons, and their numbers.
+Group: TypeAlias = tuple[str, list[int]]
+
+
 class CardLink(NamedTuple):
     """An arrow from a card to a card."""
 
@@ -61,7 +71,7 @@ class CardLink(NamedTuple):
 
 
 def summary(system: AnySystem, max_cards: int) -> tuple[list[Card], list[CardLink]]:
-    """A large system in few boxes, at most this many where it is no system of populations."""
+    """A large system in few boxes, at most this many where it is not a system of populations."""
     if isinstance(system, PopulationSystem):
         numbers = {name: number for number, name in enumerate(system.populations)}
         cards = [_population(system, p) for p in system.populations.values()]
@@ -74,9 +84,6 @@ def summary(system: AnySystem, max_cards: int) -> tuple[list[Card], list[CardLin
         ]
         return cards, _merged(links, False) + _merged(possible, True)
     groups = _groups(system, max_cards)
-    group_of = np.zeros(len(system.neurons), np.int64)
-    for number, (_, members) in enumerate(groups):
-        group_of[members] = number
     called = [n.label if system.is_growing else n.name for n in system.neurons]
     cards = [
         _group(
@@ -88,7 +95,7 @@ def summary(system: AnySystem, max_cards: int) -> tuple[list[Card], list[CardLin
         for name, members in groups
     ]
     graph = system.edges
-    pairs = np.stack([group_of[graph.source], group_of[graph.target]], axis=1)
+    pairs = _pairs(system, groups)
     distinct, which = np.unique(pairs, axis=0, return_inverse=True)
     counts = np.bincount(which.ravel(), minlength=len(distinct))
     weights = np.ones(len(pairs), np.int64) if graph.value is None else graph.value
@@ -96,32 +103,74 @@ def summary(system: AnySystem, max_cards: int) -> tuple[list[Card], list[CardLin
     for number, ((s, t), count) in enumerate(zip(distinct.tolist(), counts.tolist(), strict=True)):
         own = weights[which.ravel() == number]
         is_full = count == len(groups[s][1]) * len(groups[t][1]) > 1
-        text = "all to all" if is_full else f"{count:,} synapse{'s' * (count > 1)}"
+        text = f"{count:,}" + f" synapse{'s' * (count > 1)}" * (len(distinct) <= MAX_WORDED)
+        text = "all to all" if is_full else text
         links.append(CardLink(s, t, text + _weights(int(own.min()), int(own.max()))))
     return cards, links
 
 
-def _groups(system: SpikingSystem, most: int) -> list[tuple[str, list[int]]]:
-    """Neurons by the family of their names, told apart by their rules where these are few lists; by
-    family alone, or in one box, where that makes too many."""
+def natural_order(names: Sequence[str]) -> list[int]:
+    """The numbers of some names such that those that differ only in their indices are in the order
+    of these, `n{2}` before `n{10}`, and share the places that they had."""
+    families: dict[str, list[int]] = {}
+    for number, name in enumerate(names):
+        families.setdefault(_INDEX.sub("#", name), []).append(number)
+    order = list(range(len(names)))
+    for places in families.values():
+        members = sorted(places, key=lambda i: list(map(int, _INDEX.findall(names[i]))))
+        for place, member in zip(places, members, strict=True):
+            order[place] = member
+    return order
+
+
+def families_of(names: Sequence[str]) -> list[int]:
+    """Equal numbers for names that differ only in their last indices in braces or brackets."""
+    found: dict[str, int] = {}
+    prefixes = (_BRACKETED.sub("{", name) for name in names)
+    return [found.setdefault(prefix, len(found)) for prefix in prefixes]
+
+
+def _groups(system: SpikingSystem, most: int) -> list[Group]:
+    """Neurons by the family of their names, and by their rules where these are few lists; by family
+    alone, and small families in one box, where boxes or arrows would be too many to be read."""
     families: dict[str, list[int]] = {}
     for number, neuron in enumerate(system.neurons):
         match = _FAMILY.fullmatch(neuron.name)
         families.setdefault(match[1] if match else neuron.name, []).append(number)
-    found: list[tuple[str, list[int]]] = []
+    found: list[Group] = []
     for family, members in families.items():
         kinds: dict[Any, list[int]] = {}
         for i in members:
             kinds.setdefault(system.neurons[i].rules, []).append(i)
         parts = list(kinds.values()) if len(kinds) <= _MAX_KINDS else [members]
         found += [(family, part) for part in parts]
-    if len(found) > most:
-        found = list(families.items())
-    if len(found) > most:
-        found.sort(key=lambda group: -len(group[1]))
-        rest = sorted(i for _, members in found[most - 1 :] for i in members)
-        found = [*found[: most - 1], ("others", rest)]
+    if len(found) <= most and _are_readable(system, found):
+        return found
+    found = list(families.items())
+    if len(found) <= most and _are_readable(system, found):
+        return found
+    by_size = sorted(found, key=lambda group: -len(group[1]))
+    for kept in range(min(most, len(found)) - 1, -1, -1):
+        rest = sorted(i for _, members in by_size[kept:] for i in members)
+        found = [*by_size[:kept], ("others", rest)]
+        if _are_readable(system, found):
+            break
     return found
+
+
+def _are_readable(system: SpikingSystem, groups: list[Group]) -> bool:
+    """Whether the arrows between groups are few enough."""
+    num_links = len(np.unique(_pairs(system, groups), axis=0))
+    return num_links <= max(_MAX_LINKS, _LINKS_OF_CARD * len(groups))
+
+
+def _pairs(system: SpikingSystem, groups: list[Group]) -> Int[np.ndarray, "synapses 2"]:
+    """The groups at both ends of every synapse."""
+    group_of = np.zeros(len(system.neurons), np.int64)
+    for number, (_, members) in enumerate(groups):
+        group_of[members] = number
+    graph = system.edges
+    return np.stack([group_of[graph.source], group_of[graph.target]], axis=1)
 
 
 def _group(name: str, neurons: list[Neuron], is_output: bool, num_inputs: int) -> Card:
@@ -154,7 +203,7 @@ def _group(name: str, neurons: list[Neuron], is_output: bool, num_inputs: int) -
 def _population(system: PopulationSystem, population: Population) -> Card:
     size = population.size
     spikes = np.asarray(column(population.spikes, size))
-    rules = [pretty(_rule(template, size)) for template in population.templates if size]
+    rules = [_rule(template, size) for template in population.templates if size]
 
     def has(named: Iterable[str]) -> bool:
         return any(population.name in (name, base_of(name)) for name in named)
@@ -173,14 +222,17 @@ def _rule(template: AbstractTemplate, size: int) -> str:
     """A rule of all neurons, or of the first and the last."""
     is_plastic = isinstance(template, PlasticityTemplate)
     own = (template.alpha, template.k) if is_plastic else ()
+    typeset = pretty_plasticity if is_plastic else pretty
     if not is_shared(template) or any(np.ndim(x) for x in own):
-        return "  …  ".join(text_of_neuron(template, i, size) for i in (0, size - 1))
+        return "  …  ".join(typeset(text_of_neuron(template, i, size)) for i in (0, size - 1))
     guard, consume = template.guard, template.consume
     if template.has_terms or not isinstance(consume, int) or consume <= 0:
-        return text_of_neuron(template, 0, size)
+        return typeset(text_of_neuron(template, 0, size))
     if is_plastic:
-        return f"{PlasticityRule(guard, consume, *own, template.targets)}"  # pyright: ignore
-    return f"{Rule(guard, consume, template.produce, template.delay)}"  # pyright: ignore
+        rule = PlasticityRule(guard, consume, *own, template.targets)  # pyright: ignore
+    else:
+        rule = Rule(guard, consume, template.produce, template.delay)  # pyright: ignore
+    return typeset(f"{rule}")
 
 
 def _spikes_line(spikes: np.ndarray) -> str:

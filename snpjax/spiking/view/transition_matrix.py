@@ -96,7 +96,7 @@ class TransitionMatrix:
         if len(unknown):
             neuron = self.system.neurons[unknown[0]]
             raise ValueError(
-                f"{selected[unknown[0]]} is no rule of neuron {neuron.name!r}, which has "
+                f"{selected[unknown[0]]} is not a rule of neuron {neuron.name!r}, which has "
                 f"{len(neuron.rules)}. Count them from 0; {NO_RULE} is none."
             )
         owner, number, _ = self._numbered
@@ -107,7 +107,14 @@ class TransitionMatrix:
         configuration: Int[np.ndarray, " neurons"],
         spiking_vector: Int[np.ndarray, " rules"],
     ) -> Int[np.ndarray, " neurons"]:
-        """C + S M, without input; every neuron must be open before the step.
+        """The next configuration C + S M, without input; every neuron must be open before the step.
+
+        **Arguments:**
+
+        - `configuration`: `(neurons,)` spikes C.
+        - `spiking_vector`: `(rules,)` how often each rule is used, S.
+
+        **Returns:** `(neurons,)` spikes.
 
         **Raises:** `ValueError` if a rule of `spiking_vector` has a delay: the equation does not
         hold for it.
@@ -151,7 +158,7 @@ class TransitionMatrix:
         return [list(slot) for slot in zip(*columns, strict=True)]
 
     def compressed(self) -> list[list[int]]:
-        """The compressed synapse matrix: slot by slot, each neuron's target; q is no target."""
+        """The compressed synapse matrix: slot by slot, each neuron's target; q is not a target."""
         weights = self.weights
         columns = [np.flatnonzero(weights[i]).tolist() for i in range(self.num_neurons)]
         z = self._largest_out_degree

@@ -76,7 +76,10 @@ def _rules(
     }
     labels: dict[tuple[str, str | None], list[str]] = {}
     if isinstance(system.variant, Channels):
-        labels |= {ends: [f"({', '.join(own)})"] for ends, own in system.variant.of.items()}
+        labels |= {
+            ends: [f"({', '.join(own)})"]
+            for ends, own in system.variant.channels_of_synapse.items()
+        }
     return {**own, **(label_rules(system) if system.is_growing else {})}, labels
 
 

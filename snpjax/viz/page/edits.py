@@ -90,7 +90,7 @@ def number_of(text: str, what: str, found: list[Finding]) -> int | None:
     """The number that a text is, or `None` and a finding more."""
     if _INTEGER.fullmatch(text.strip()):
         return int(text)
-    message = f"{text.strip()[:40]!r} is no number of {what} (write an integer, 0 or more)"
+    message = f"{text.strip()[:40]!r} is not a number of {what} (write an integer, 0 or more)"
     found.append(Finding("spikes", None, None, message))
     return None
 

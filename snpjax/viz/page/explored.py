@@ -47,7 +47,7 @@ def follow(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment[So
     """The shortest path to a configuration, step by step.
 
     **Raises:** `Refused` where there is no such configuration, and where the path has choices that
-    are no rules; the computation is then the one that it was.
+    are not rules; the computation is then the one that it was.
     """
     if not 0 <= configuration < graph.num_configurations:
         raise Refused(f"There is no configuration {configuration} in the graph.")
@@ -76,5 +76,5 @@ def _followed(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment
         size = len(found.spikes)
         is_same = np.array_equal(spikes[:size], found.spikes)
         if not (is_same and np.array_equal(timers[:size], found.timers)):
-            raise Refused("The path to this configuration has choices that are no rules.")
+            raise Refused("The path to this configuration has choices that are not rules.")
     return made

@@ -64,6 +64,7 @@ class NetStepper(AbstractStepper[NetSolution]):
             "spikes": [exact(x) for x in solution.marking.tolist()],
             "timers": [],
             "pending": [],
+            "flights": [],
             "options": [[CHOOSER, candidates]] if candidates else [],
             "texts": [[CHOOSER, names]],
             "halted": moment.is_halted,
@@ -131,7 +132,7 @@ def edited_net(net: SleptsovNet, edit: Edit) -> tuple[SleptsovNet | None, list[F
         return None, [Finding("system", None, None, "only tokens are changed (edit the text)")]
     tokens = number_of(edit.spikes, "tokens", found)
     if tokens is not None and not 0 <= tokens < 2**63:
-        message = f"{tokens} is no number of tokens (write an integer, 0 or more, of 64 bits)"
+        message = f"{tokens} is not a number of tokens (write an integer, 0 or more, of 64 bits)"
         found.append(Finding("spikes", None, None, message))
     if found or tokens is None:
         return None, found

@@ -24,7 +24,10 @@ def export(
 
     **Arguments:**
 
-    - `max_steps`: fewer are made where it halts, or the page says why; at most 20,000.
+    - `system`: a system, which may be of populations, or a net.
+    - `path`: the HTML file, which is replaced if it exists.
+    - `max_steps`: the largest number of steps, at most 20,000; fewer are shown if the run halts or
+      fails, and the page gives the reason.
     - `seed`: of the choices, which are those of `snpjax.run` with
       `UniformChoice(jax.random.key(seed))`; `None` takes the first applicable rule.
 
@@ -37,7 +40,15 @@ def export(
 
 
 def recorded_page(found: OpenedModel, *, max_steps: int, rest: Rest) -> str:
-    """A page that shows one computation of a model, up to `max_steps` steps.
+    """A page that shows one computation of a model.
+
+    **Arguments:**
+
+    - `found`: the opened model.
+    - `max_steps`: the largest number of steps.
+    - `rest`: the choices: `"first"`, or the seed of random ones.
+
+    **Returns:** the HTML text.
 
     **Raises:** `Refused` for a system that cannot be run.
     """

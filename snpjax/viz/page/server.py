@@ -56,7 +56,7 @@ class PageServer(ThreadingHTTPServer):
 
     **Arguments:**
 
-    - `port`: 0 takes a free one.
+    - `port`: 0 selects a free one.
 
     **Raises:** `OSError` if the port is in use.
     """
@@ -97,7 +97,7 @@ class PageServer(ThreadingHTTPServer):
         self.session.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that went away is no error; handlers answer all others themselves."""
+        """A browser that went away is not an error; handlers answer all others themselves."""
         del request, client_address
 
 
@@ -125,7 +125,7 @@ class _TimedInput(io.RawIOBase):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Lines that are no requests are answered with a header, too.
+    # Lines that are not requests are answered with a header, too.
     default_request_version = "HTTP/1.0"
     server_version, sys_version = "snpjax", ""
 
@@ -155,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
         return False
 
     def handle_expect_100(self) -> bool:
-        """Ask nobody to go on before we know who it is; clients do so after a moment."""
+        """Ask nobody to continue before we know who it is; clients do so after a moment."""
         return True
 
     def do_GET(self) -> None:
@@ -173,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, message)
         folder, _, call = self._path.partition("/")
         if folder != "api" or question is None:
-            return self._refuse(HTTPStatus.BAD_REQUEST, "This is no question of the page.")
+            return self._refuse(HTTPStatus.BAD_REQUEST, "This is not a question of the page.")
         try:
             answer, status = self._page.session.answer(call, question), HTTPStatus.OK
         except Refused as error:

@@ -80,9 +80,16 @@ class Session:
         }
 
     def answer(self, call: str, question: Answer) -> Answer:
-        """The answer to a question.
+        """Answer a request of the page.
 
-        **Raises:** `Refused` with what is wrong with it.
+        **Arguments:**
+
+        - `call`: its kind, such as `"open"` or `"step"`.
+        - `question`: its arguments, as JSON.
+
+        **Returns:** the answer, as JSON.
+
+        **Raises:** `Refused` with the problem, for a request that cannot be answered.
         """
         if call in self._readers:
             with self._reading:

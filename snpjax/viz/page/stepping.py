@@ -192,6 +192,7 @@ class Stepper(AbstractStepper[Solution]):
             "spikes": [exact(x) for x in solution.spikes.tolist()],
             "timers": listed(solution.timers),
             "pending": listed(solution.pending),
+            "flights": _flights(solution),
             "options": [[neuron, list(rules)] for neuron, rules in moment.options.items()],
             "halted": moment.is_halted,
             "fired": [],
@@ -229,6 +230,12 @@ class Stepper(AbstractStepper[Solution]):
         options = {neuron: dict(sorted(rules.items())) for neuron, rules in slots.items()}
         network = solution.network() if self.system.changes_network else None
         return Moment(machine, made.state, options, solution, bool(made.is_halted), network)
+
+
+def _flights(solution: Solution) -> list[list[int | str]]:
+    """What is in flight, by neuron: `[neuron, steps, spikes]`."""
+    due = solution.in_flight().T
+    return [[i, n + 1, exact(int(due[i, n]))] for i, n in np.argwhere(due).tolist()]
 
 
 def _numbers(given: Mapping[int, int], size: int) -> Int[Array, " choosers"]:

@@ -41,11 +41,16 @@ class OpenedModel:
 
 
 def open_model(name: str, text: str, *, format: str | None, level: Level) -> OpenedModel:
-    """The system, or net, that a text describes; one of populations neuron by neuron.
+    """Read the system or net in a text; populations are expanded to neurons.
 
     **Arguments:**
 
-    - `name`: of the file, whose suffix says the format unless `format` does.
+    - `name`: the name of the file, whose suffix selects the format unless `format` names one.
+    - `text`: its contents.
+    - `format`: the name of a format, or `None`.
+    - `level`: the level of validity that is required.
+
+    **Returns:** the model with its text, format and warnings.
 
     **Raises:** `ReadError` with every located error, also for a system that is too large to be
     drawn.
@@ -154,7 +159,7 @@ def serialize(system: FileModel, format: Format, *, lossy: bool) -> tuple[str, t
         warnings.simplefilter("ignore", ModelWarning)
         text, losses = model_text(system, format)
     if losses.items and not lossy:
-        raise WriteError(losses.format_name, losses.items)
+        raise WriteError(losses)
     return text, tuple(losses.items)
 
 

@@ -1,11 +1,15 @@
 // A drawing of boxes and arrows: it moves, boxes can be dragged, focused and selected.
 
 import { drawn, fill } from "./dom.js";
-import { arrange } from "./layout.js";
+import { placeLabels, sampled } from "./labels.js";
+import { arrange, labelSize } from "./layout.js";
 import { Viewport } from "./viewport.js";
 
 // Marked edges are moved above the others, unless that takes longer than it helps.
 const MOST_LIFTED = 300;
+
+// Below a neuron stands what it waits for.
+const NOTE = 20;
 
 let numDiagrams = 0;
 
@@ -49,6 +53,7 @@ export class Diagram extends EventTarget {
     }
     fill(this.nodeLayer, ...nodes.map((node) => this.nodeGroup(node)));
     fill(this.edgeLayer, ...edges.map((edge) => this.edgeGroup(edge)));
+    this.placeLabels();
     this.focusable = nodes.find((node) => node.isTarget)?.id ?? null;
     this.nodes.get(this.focusable)?.group.setAttribute("tabindex", "0");
     if (!keep || this.viewport.isFitted) this.viewport.fit(this.bounds());
@@ -73,10 +78,31 @@ export class Diagram extends EventTarget {
   edgeGroup(edge) {
     edge.path = drawn("path", { class: "line" });
     edge.text = edge.label ? drawn("text", { class: "weight" }, edge.label) : null;
-    edge.group = drawn("g", { class: "edge" }, edge.path, ...(edge.text ? [edge.text] : []));
+    const label = [];
+    if (edge.text !== null) {
+      edge.size = labelSize(edge.label);
+      const [width, height] = edge.size;
+      edge.leader = drawn("path", { class: "leader" });
+      edge.paper = drawn("rect", { class: "paper", width, height, rx: 3 });
+      label.push(edge.leader, edge.paper, edge.text);
+    }
+    edge.group = drawn("g", { class: "edge" }, edge.path, ...label);
     this.mark(edge, edge.kind ?? "plain");
     route(edge);
     return edge.group;
+  }
+
+  // No label meets a node or another label, wherever nodes were dragged to.
+  placeLabels() {
+    const taken = [...this.nodes.values()].map((node) => {
+      const { x, y, width, height } = boxOf(node);
+      return [x, y, x + width, y + height + (node.note ? NOTE : 0)];
+    });
+    const paths = this.edges.map((edge) => edge.sampled);
+    const sizes = this.edges.map((edge) => edge.size ?? null);
+    placeLabels(paths, sizes, taken).forEach((place, index) => {
+      if (place !== null) putLabel(this.edges[index], place);
+    });
   }
 
   // How an edge looks: "plain", "sent" or "path".
@@ -93,7 +119,7 @@ export class Diagram extends EventTarget {
   bounds() {
     const all = [...this.nodes.values()];
     if (all.length === 0) return { x: 0, y: 0, width: 1, height: 1 };
-    const points = this.edges.flatMap((edge) => edge.points ?? []);
+    const points = this.edges.flatMap((edge) => [...(edge.points ?? []), ...(edge.corners ?? [])]);
     const xs = (sign) => all.map((n) => n.x + (sign * n.width) / 2).concat(points.map((p) => p.x));
     const ys = (sign) => all.map((n) => n.y + (sign * n.height) / 2).concat(points.map((p) => p.y));
     const x = Math.min(...xs(-1));
@@ -123,7 +149,9 @@ export class Diagram extends EventTarget {
       removeEventListener("pointermove", move);
       removeEventListener("pointerup", end);
       removeEventListener("pointercancel", end);
-      if (far) this.viewport.box = this.bounds();
+      if (!far) return;
+      this.placeLabels();
+      this.viewport.box = this.bounds();
     };
     event.stopPropagation(); // the drawing stays where it is
     addEventListener("pointermove", move);
@@ -182,11 +210,31 @@ export function boxOf(node) {
 function route(edge) {
   const { from, to } = edge;
   const points = from === to ? null : (edge.points ?? straight(from, to, edge.isTwin));
-  const path = points === null ? loop(from) : smooth(points);
-  edge.path.setAttribute("d", path.d);
+  const curves = points === null ? loop(from) : smooth(points);
+  edge.path.setAttribute("d", written(curves));
+  edge.sampled = sampled(curves);
   if (edge.text === null) return;
-  edge.text.setAttribute("x", path.middle.x.toFixed(1));
-  edge.text.setAttribute("y", (path.middle.y + 4).toFixed(1));
+  const [x, y] = edge.sampled[Math.floor(edge.sampled.length / 2)];
+  putLabel(edge, { x, y, anchor: null });
+}
+
+// A label, and a line to its curve where it is away from it.
+function putLabel(edge, { x, y, anchor }) {
+  const [width, height] = edge.size;
+  edge.paper.setAttribute("x", (x - width / 2).toFixed(1));
+  edge.paper.setAttribute("y", (y - height / 2).toFixed(1));
+  edge.text.setAttribute("x", x.toFixed(1));
+  edge.text.setAttribute("y", (y + 4).toFixed(1));
+  edge.leader.setAttribute("d", anchor === null ? "" : written([[[x, y], anchor]]));
+  edge.corners = [-1, 1].map((side) => ({ x: x + (side * width) / 2, y: y + (side * height) / 2 }));
+}
+
+// Bezier curves, each from the end of the one before it, as a path of SVG.
+function written(curves) {
+  const at = ([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`;
+  const kinds = { 2: "L", 3: "Q", 4: "C" };
+  const parts = curves.map((curve) => `${kinds[curve.length]}${curve.slice(1).map(at).join(" ")}`);
+  return `M${at(curves[0][0])} ${parts.join(" ")}`;
 }
 
 // From border to border; two that go to and fro bend apart.
@@ -211,25 +259,24 @@ function border(node, toward) {
 }
 
 function smooth(points) {
-  const at = ({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`;
-  let d = `M${at(points[0])}`;
-  for (let i = 1; i < points.length - 1; i += 1) {
-    const [here, next] = [points[i], points[i + 1]];
-    const isLast = i === points.length - 2;
-    const end = isLast ? next : { x: (here.x + next.x) / 2, y: (here.y + next.y) / 2 };
-    d += ` Q${at(here)} ${at(end)}`;
+  const ends = points.map(({ x, y }) => [x, y]);
+  if (ends.length === 2) return [ends];
+  const curves = [];
+  let before = ends[0];
+  for (let i = 1; i < ends.length - 1; i += 1) {
+    const [here, next] = [ends[i], ends[i + 1]];
+    const isLast = i === ends.length - 2;
+    const end = isLast ? next : [(here[0] + next[0]) / 2, (here[1] + next[1]) / 2];
+    curves.push([before, here, end]);
+    before = end;
   }
-  if (points.length === 2) d += ` L${at(points[1])}`;
-  return { d, middle: points[Math.floor(points.length / 2)] };
+  return curves;
 }
 
 function loop({ x, y, height, width }) {
   const top = y - height / 2;
   const right = x + width / 2;
-  const d =
-    `M${right - 34} ${top} C${right - 34} ${top - 34} ${right + 28} ${top - 26} ` +
-    `${right} ${top + 16}`;
-  return { d, middle: { x: right + 4, y: top - 18 } };
+  return [[[right - 34, top], [right - 34, top - 34], [right + 28, top - 26], [right, top + 16]]];
 }
 
 // An arrow, or the circle of an inhibitor arc.

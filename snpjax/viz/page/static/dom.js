@@ -28,14 +28,31 @@ export function fill(node, ...children) {
   node.replaceChildren(...children.filter((child) => child !== null));
 }
 
-// Rules as papers write them: a^2/a -> lambda; 1 becomes a²/a → λ; 1.
+// Rules as papers write them: a^2/a -> lambda; 1 becomes a²/a → λ; 1. Names in quotes stay as they
+// are.
 const RAISED = { 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
 export function typeset(rule) {
-  return rule
+  const [guard] = rule.split(/ -> |\/Q\(|\]/); // without names
+  const shown = guard
+    .replace(/([aā])\{(\d+)\}/g, (_, a, digits) => `${a}^${digits}`)
+    .replace(/([aā])\+/g, "$1⁺");
+  return (shown + rule.slice(guard.length))
+    .split(/("(?:[^"\\]|\\.)*")/)
+    .map((part, index) => (index % 2 ? part : signs(part)))
+    .join("");
+}
+
+const CHANGES = { "+": "+", "-": "−", "+-": "±", "-+": "∓" }; // of plasticity
+
+function signs(text) {
+  return text
     .replace(/\^\{?(\d+)\}?/g, (_, digits) => raised(digits))
+    .replace(/-> (\+-|-\+|\+|-)(?=\d)/, (_, change) => `-> ${CHANGES[change]}`)
     .replace(/->/g, "→")
-    .replace(/\blambda\b/g, "λ");
+    .replace(/→ lambda\b/, "→ λ")
+    .replaceAll("a^inf,", "a^∞,")
+    .replaceAll(" || ", " ‖ ");
 }
 
 export function raised(digits) {
@@ -52,6 +69,11 @@ export function short(count) {
 
 export function plural(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+// Spikes in flight in words, of a text as "1 in 3", or nothing.
+export function arrivals(due) {
+  return due === undefined ? "" : `in flight: ${due} step${due.endsWith(" in 1") ? "" : "s"}`;
 }
 
 export function shortened(text, length) {

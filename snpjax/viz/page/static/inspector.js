@@ -1,7 +1,7 @@
 // The selected neuron: what it is doing, and its spikes and rules to be changed.
 
 import { ask, isRecorded, Refusal } from "./backend.js";
-import { element, fill, find, findingItem, hint, plural, typeset } from "./dom.js";
+import { arrivals, element, fill, find, findingItem, hint, plural, typeset } from "./dom.js";
 
 const CHECK_AFTER = 180; // milliseconds without a key
 
@@ -76,6 +76,7 @@ export class Inspector {
     if (count === undefined && row.can.has(neuron)) parts.push("may fire");
     if (timer > 0) parts.push(`closed for ${plural(timer, "step")}`);
     if (row.waiting.has(neuron)) parts.push(`${row.waiting.get(neuron)} waiting to leave`);
+    if (row.due.has(neuron)) parts.push(arrivals(row.due.get(neuron)));
     const fired = row.done.get(neuron);
     if (fired !== undefined) parts.push(run.isNet ? fired[1] : `selected ${typeset(fired[1])}`);
     this.now.textContent = parts.join(" · ");

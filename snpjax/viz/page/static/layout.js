@@ -24,6 +24,11 @@ export function arrange(nodes, edges, { room, positions = null }) {
   if (layered(nodes, edges, other, room) < 1.15 * scale) layered(nodes, edges, likely, room);
 }
 
+// Width and height of the label of an edge.
+export function labelSize(label) {
+  return [6.6 * label.length + 8, 14];
+}
+
 // In layers; how large it can be shown.
 function layered(nodes, edges, direction, room) {
   const graph = new Graph({ multigraph: true });
@@ -39,8 +44,8 @@ function layered(nodes, edges, direction, room) {
   for (const { id, width, height } of nodes) graph.setNode(String(id), { width, height });
   edges.forEach(({ source, target, label }, index) => {
     if (source === target) return;
-    const width = label ? 6.6 * label.length + 8 : 0;
-    const size = { width, height: label ? 14 : 0, labelpos: "c" };
+    const [width, height] = label ? labelSize(label) : [0, 0];
+    const size = { width, height, labelpos: "c" };
     graph.setEdge(String(source), String(target), size, String(index));
   });
   dagre(graph);

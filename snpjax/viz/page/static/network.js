@@ -1,7 +1,7 @@
 // The network as a drawing: neurons with their spikes and rules, and what happens in a step.
 
 import { Diagram } from "./diagrams.js";
-import { drawn, find, plural, short, shortened, typeset } from "./dom.js";
+import { arrivals, drawn, find, plural, short, shortened, typeset } from "./dom.js";
 
 // With more neurons their rules are shown of the selected one only.
 const MOST_WITH_RULES = 60;
@@ -140,11 +140,13 @@ export class Network {
     const can = row.can.get(neuron) ?? [];
     const fired = row.done.get(neuron)?.[0] ?? -1;
     if (shown.count !== count && count !== undefined) node.showCount(count);
-    const state = `${timer} ${pending}`;
+    const due = row.due.get(neuron);
+    const state = `${timer} ${pending} ${due ?? ""}`;
     if (shown.state !== state) {
       node.group.classList.toggle("closed", timer > 0);
       const waits = pending === 0 ? "" : ` · ${short(pending)} waiting`;
-      node.note.textContent = timer > 0 ? `closed ${timer}${waits}` : "";
+      const notes = [timer > 0 ? `closed ${timer}${waits}` : "", due ?? ""];
+      node.note.textContent = notes.filter(Boolean).join(" · ");
     }
     const rules = `${fired} ${can.join(",")}`;
     if (shown.rules !== rules) {
@@ -179,6 +181,7 @@ function describe(node, row) {
   const count = row.spikes[neuron];
   const parts = count === undefined ? [] : [plural(count, node.counted)];
   if (timer > 0) parts.push(`closed for ${plural(timer, "step")}`);
+  if (row.due.has(neuron)) parts.push(arrivals(row.due.get(neuron)));
   if (can.length > 0) parts.push(plural(can.length, "applicable rule"));
   if (row.done.has(neuron)) parts.push("fired");
   const rest = parts.length > 0 ? `: ${parts.join(", ")}` : "";

@@ -64,6 +64,7 @@ export class Run extends EventTarget {
       row.network ??= this.rows.at(-1)?.network ?? null;
       row.timer = new Map(row.timers);
       row.waiting = new Map(row.pending);
+      row.due = dueOf(row.flights);
       row.can = new Map(row.options);
       for (const transition of row.can.get(CHOOSER) ?? []) {
         row.can.set(row.spikes.length + transition, [0]);
@@ -195,6 +196,16 @@ export class Run extends EventTarget {
   }
 }
 
+// What is in flight, by neuron, as the trace says it: "1 in 3, 2 in 4".
+function dueOf(flights) {
+  const due = new Map();
+  for (const [neuron, steps, count] of flights) {
+    const before = due.has(neuron) ? `${due.get(neuron)}, ` : "";
+    due.set(neuron, `${before}${count} in ${steps}`);
+  }
+  return due;
+}
+
 // The initial configuration before the server said what applies in it.
 function blank(spikes) {
   const none = new Map();
@@ -210,6 +221,7 @@ function blank(spikes) {
     network: null,
     timer: none,
     waiting: none,
+    due: none,
     can: none,
     done: none,
     sent: none,

@@ -1,7 +1,7 @@
 // The configurations as a table: a row for every step, of which those around the shown one are
 // there.
 
-import { element, fill, find, plural, raised, short, shortened, typeset } from "./dom.js";
+import { arrivals, element, fill, find, plural, raised, short, shortened, typeset } from "./dom.js";
 
 const MOST_COLUMNS = 24;
 const ROWS_AROUND = 60;
@@ -82,8 +82,11 @@ export class Table {
       const timer = row.timer.get(neuron);
       const isClosed = timer !== undefined;
       const kind = isClosed ? "closed" : count === 0 ? "zero" : "";
-      const title = isClosed ? `closed for ${plural(timer, "step")}` : null;
-      return element("td", { class: kind, title }, short(count) + (isClosed ? `⁽${raised(timer)}⁾` : ""));
+      const due = row.due.get(neuron);
+      const notes = [isClosed ? `closed for ${plural(timer, "step")}` : "", arrivals(due)];
+      const title = notes.filter(Boolean).join(" · ") || null;
+      const text = `${short(count)}${isClosed ? `⁽${raised(timer)}⁾` : ""}${due ? ` (${due})` : ""}`;
+      return element("td", { class: kind, title }, text);
     });
     while (cells.length < this.columns) cells.push(element("td", {}, ""));
     const hidden = this.counts > this.columns ? [element("td", { class: "zero" }, "…")] : [];

@@ -1,0 +1,1 @@
+"""Certificates of proofs by induction, and the checker that accepts or rejects them."""

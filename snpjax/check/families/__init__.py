@@ -1,0 +1,1 @@
+"""Families of systems: properties for some sizes, and for all."""

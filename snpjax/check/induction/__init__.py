@@ -1,0 +1,1 @@
+"""Proofs by induction on the transition relation, where the graph is infinite or too large."""

@@ -1,0 +1,85 @@
+"""A misspelt keyword is answered with the one that was probably meant, and nothing else changes."""
+
+import inspect
+import pickle
+import warnings
+
+import pytest
+
+import snpjax as snp
+from snpjax import learn, proliferation, sleptsov
+from snpjax.check import equivalent
+from snpjax.explore import explore
+
+
+SYSTEM = snp.SpikingSystem([snp.Neuron("a", 1, ["a -> a"])])
+
+
+@pytest.mark.parametrize(
+    "call, misspelt, meant",
+    [
+        (lambda **k: snp.run(SYSTEM, **k), "max_step", "`max_steps`"),
+        (lambda **k: snp.explore(SYSTEM, **k), "max_depths", "'max_depth'"),
+        (lambda **k: snp.check(SYSTEM, "halted", **k), "max_configuration", "'max_configurations'"),
+        (lambda **k: equivalent(SYSTEM, SYSTEM, **k), "max_depths", "'max_depth'"),
+        (lambda **k: snp.read("x.pli", **k), "parameter", "'parameters'"),
+        (lambda **k: snp.write(SYSTEM, "x.pli", **k), "lossi", "'lossy'"),
+        (lambda **k: snp.Neuron("a", **k), "spike", "'spikes'"),
+        (lambda **k: snp.SpikingSystem([], **k), "synapse", "'synapses'"),
+        (lambda **k: snp.Rule("a", 1, **k), "dely", "'delay'"),
+        (lambda **k: snp.Population("a", 3, **k), "spike", "'spikes'"),
+        (lambda **k: snp.Save(**k), "evry", "'every'"),
+        (lambda **k: snp.UniformChoice(**k), "keys", "'key'"),
+        (lambda **k: learn.FastSigmoid(**k), "bet", "'beta'"),
+        (lambda **k: learn.fit(None, **k), "epoch", "'epochs'"),
+        (lambda **k: proliferation.CellType(**k), "nam", "'name'"),
+        (lambda **k: sleptsov.SleptsovNet(**k), "place_name", "'place_names'"),
+    ],
+)
+def test_suggestion(call, misspelt, meant):
+    with pytest.raises(TypeError, match=f"Did you mean {meant}"):
+        call(**{misspelt: 1})
+
+
+def test_other_mistakes_keep_their_message():
+    with pytest.raises(TypeError) as far:
+        snp.read("x.pli", zzz=1)  # pyright: ignore[reportCallIssue]
+    assert f"{far.value}" == "read() got an unexpected keyword argument 'zzz'"
+    with pytest.raises(TypeError) as missing:
+        snp.read()  # pyright: ignore[reportCallIssue]
+    assert f"{missing.value}" == "read() missing 1 required positional argument: 'path'"
+
+    class Strange:
+        def __fspath__(self):
+            return int("1", bas=2)  # pyright: ignore[reportCallIssue]
+
+    with pytest.raises(TypeError) as inner:
+        snp.read(Strange())
+    assert "Did you mean 'format'" not in f"{inner.value}"
+
+
+def test_functions_stay_what_they_are():
+    assert pickle.loads(pickle.dumps(snp.explore)) is snp.explore is explore
+    assert pickle.loads(pickle.dumps(SYSTEM)) == SYSTEM
+    original = inspect.unwrap(snp.explore)
+    assert inspect.signature(snp.explore) == inspect.signature(original)
+    assert (snp.explore.__doc__, snp.explore.__module__) == (original.__doc__, original.__module__)
+    assert inspect.getsource(snp.explore).startswith("def explore(")
+    assert [*inspect.signature(snp.Neuron).parameters] == ["name", "spikes", "rules", "label"]
+    assert not hasattr(snp.run, "__wrapped__")  # it takes any option, and says more itself
+
+
+def test_warnings_name_the_line_of_the_caller(tmp_path):
+    twice = snp.Neuron("x", 0, ["a -> a", "a -> a"])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        system = snp.SpikingSystem([twice], output="x")
+        system.replace(name="again")
+        snp.write(system.replace(signed=True), tmp_path / "x.pli", lossy=True)
+        snp.read(tmp_path / "x.pli")
+    assert {warning.filename for warning in caught} == {__file__}
+    assert {warning.category for warning in caught} == {
+        snp.ModelWarning,
+        snp.WriteWarning,
+        snp.ReadWarning,
+    }
