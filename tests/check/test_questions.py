@@ -241,4 +241,4 @@ def test_a_net():
     graph = snp.explore(Execution(net, rule=Petri()), max_configurations=10)
     low, high = snp.check(graph, "E=? [steps to p2 = 1]").value
     assert low <= 2 <= high and high - low < 1e-9
-    assert snp.check(graph, "E > 1 [steps to p2 = 1]", chosen="all").is_refuted
+    assert snp.check(graph, "E > 2 [steps to p2 = 1]", chosen="all").is_refuted
