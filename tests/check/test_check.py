@@ -817,7 +817,11 @@ def model(tmp_path):
         (["always o <= 2", "--max-depth", 1, "--no-induction"], 3, "bounded (not decided within 1"),
         (["always o <= 2", "--max-depth", 1], 0, "always o <= 2: proved (by induction: o <= 2"),
         (["always o <= 1", "--saturate", "o=1"], 3, "always o <= 1: unknown"),
-        (["always o <= 2", "--max-configurations", 2, "--no-induction"], 3, "bounded"),
+        (
+            ["always o <= 2", "--max-configurations", 2, "--no-induction", "--reduce", "none"],
+            3,
+            "bounded",
+        ),
         (["always o = = 2"], 2, "  always o = = 2\n             ^"),
         (["eventually x > 2"], 2, "error: query:1:12: there is no neuron 'x'"),
         (["eventually c = 1", "--fair", "not halted"], 0, "vacuous: no path is fair"),
