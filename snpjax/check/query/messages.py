@@ -102,7 +102,8 @@ def _hint(
         return " (put one of the two in parentheses)"
     hint = meant(word) or meant(found)
     is_plain = word.isidentifier() and word not in KEYWORDS
-    if is_plain and (kind == "NUMBER" or (kind == "NAME" and not hint)):
+    is_short = len(word) < 3  # too short to be a misspelt word
+    if is_plain and ((kind == "NUMBER" and is_short) or (kind in ("NUMBER", "NAME") and not hint)):
         return f' (a name that is not a plain word is written in quotes: "{word} {found}")'
     return hint
 

@@ -128,7 +128,7 @@ class _Expander:
                 self.globals[definition.name] = parameters[definition.name]
             else:
                 self._run(tree.Statement(definition, (), ()), self.globals)
-        given = {name: parameters.get(name, Unknown()) for name in main.parameters}
+        given: Scope = {name: parameters.get(name, Unknown()) for name in main.parameters}
         self._run_module(main, given)
 
     def _run_module(self, module: Module, arguments: Scope) -> None:
