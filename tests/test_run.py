@@ -621,7 +621,7 @@ def test_naming_outputs():
         both.spike_train  # noqa: B018
     with pytest.raises(ValueError, match="not an output neuron"):
         both.train("z")
-    with pytest.raises(ValueError, match="not an output neuron"):
+    with pytest.raises(ValueError, match="has no output neuron"):
         snp.run(snp.SpikingSystem(neurons)).interval()
     assert both.interval("x") is None and both.interval("y") is None
 
@@ -661,8 +661,10 @@ def test_a_first_run_passes_through_few_files():
         run(system, max_steps=9, unroll=3)  # a program that no other test has compiled
     finally:
         sys.setprofile(None)
-    # What evaluates a traced program stands for the compiler, which is not of this repository.
+    # What evaluates a traced program stands for the compiler, which is not of this repository;
+    # what suggests keywords is nothing from Python 3.13 on.
     paths = (Path(name) for name in files)
     names = sorted(path.name for path in paths if path.parent.name != "_tiered")
+    names = [name for name in names if name != "keywords.py"]
     assert {"run.py", "lower.py", "step.py", "ell.py"} <= set(names), "it should be traced"
     assert len(names) <= 22, names

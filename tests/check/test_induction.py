@@ -369,7 +369,7 @@ def test_input_trains_and_any_input():
 
 def test_check_proves_where_a_limit_ends_the_search():
     example = EXAMPLES["growing ring"]
-    limits = {"max_configurations": 50, "saturate": {"s": 10**6}}
+    limits = {"max_configurations": 50, "saturate": {"s": 10**6}, "reductions": ()}
     query = "always n1 + n2 + n3 + n4 <= 1"
     verdict = snp.check(example.system, query, **limits)
     assert verdict.is_proved and verdict.certificate and verdict.num_configurations == 50

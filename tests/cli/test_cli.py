@@ -185,7 +185,7 @@ def test_wide_system_shows_what_fits(native, width):
     rows = re.split(r"\n +\d+ ", "\n".join(lines[head:remark]))[2:]
     assert len(rows) == 5
     for row in rows:
-        others = re.findall(r"(?:and )?(\d+) (?:more|rules)", row)
+        others = re.findall(r"(?:and )?(\d+) (?:more|fired)", row)
         assert len(re.findall(r"n\d+: a\+/a -> a", row)) + int(others[0]) == 14
 
 

@@ -105,7 +105,7 @@ def test_no_memory_is_said(naturals, monkeypatch):
     monkeypatch.setattr(snp, "explore", explore)
     result = invoke("explore", naturals)
     assert result.exit_code == 1 and result.stderr == "error: there is no memory for more\n"
-    assert "NOT COMPLETE: there is no memory for more; --memory, --host-memory" in result.stdout
+    assert "NOT COMPLETE: there is no memory for more; use --memory, --host-memory" in result.stdout
 
 
 @pytest.mark.slow

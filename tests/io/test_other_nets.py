@@ -562,7 +562,7 @@ def test_the_commands(tmp_path):
     lsn = tmp_path / "a.lsn"
     lsn.write_text("1 0 0 0 0\n")
     result = run("sleptsov", "convert", lsn, tmp_path / "b.net", "--ignore-unknown")
-    assert result.exit_code == 2 and "no option `ignore_unknown`" in result.output
+    assert result.exit_code == 2 and "no option --ignore-unknown" in result.output
 
 
 def test_every_seed_of_another_tool_is_written_as_pnml():

@@ -210,7 +210,7 @@ def test_words_of_rules_and_synapses():
 
 def test_a_picture_of_populations_has_their_rules_and_possible_synapses():
     cards, links = summary(ring(300), 60)
-    assert cards[0].lines[1] == "a⁺/a → +-1 {n}"
+    assert cards[0].lines[1] == "a⁺/a → ±1 {n}"
     assert [(link.source, link.target, link.label, link.is_dashed) for link in links] == [
         (0, 0, "2 synapses", False),
         (1, 0, "all to all × 2", False),

@@ -61,10 +61,11 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str, *, path: str = "certificate") -> "Certificate":
-        """The certificate in a text of JSON.
+        """Read the certificate in a text of JSON.
 
         **Arguments:**
 
+        - `text`: what `to_json` returns.
         - `path`: what errors name as the file.
 
         **Raises:** `CertificateError` with the place for a text that is no JSON, another version,

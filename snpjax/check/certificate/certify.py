@@ -123,6 +123,7 @@ def certify(
 
     - `system`: a system with delays, weights, input trains and `AnyInput`, or a net under
       `Sleptsov` or `Petri`.
+    - `certificate`: of a proof about this system.
     - `seconds`: for everything.
     - `samples`: of how many configurations of random runs the invariant is evaluated at most; runs
       take at most a quarter of `seconds`.

@@ -14,9 +14,15 @@ from ...spiking.model.system import SpikingSystem
 
 
 def model_digest(model: object) -> str:
-    """A digest of all that the steps of a model depend on: names, spikes, rules, synapses and
-    inputs, or places, tokens, arcs and priorities with the rule of the steps. Titles, notes and
+    """Compute a digest of all that the steps of a model depend on: names, spikes, rules, synapses
+    and inputs, or places, tokens, arcs and priorities with the rule of the steps. Titles, notes and
     outputs do not matter, nor does the order of synapses.
+
+    **Arguments:**
+
+    - `model`: a system or a net, as `snpjax.certify` takes it.
+
+    **Returns:** the digest as a text, `sha256:` and 64 hexadecimal digits.
 
     **Raises:** `NotImplementedError` for a model that certificates are not written for, with the
     reason.

@@ -85,7 +85,15 @@ class NumberQuery:
 
 
 def parse_property(text: str, *, fair: Sequence[str] = ()) -> Query | NumberQuery:
-    """A query, or a question for a number, of the language of `docs/checking.md`.
+    """Parse a query, or a question for a number, of the language that "Checking" in the
+    documentation describes.
+
+    **Arguments:**
+
+    - `text`: for example `"always n3 <= 4"` or `"P >= 0.9 [ F n3 = 1 ]"`.
+    - `fair`: conditions of fair paths, for a query only, see `parse_query`.
+
+    **Returns:** a `Query` or a `NumberQuery`, of which the syntax has been checked.
 
     **Raises:** `QueryError` with the place where the text is neither.
     """
