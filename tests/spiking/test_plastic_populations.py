@@ -217,7 +217,7 @@ def test_a_picture_of_populations_has_their_rules_and_possible_synapses():
         (0, 0, "900 synapses", True),
     ]
     differing = summary(ring(300, alpha=np.resize(ALPHAS, 300)), 60)[0][0].lines[1]
-    assert differing.startswith("{1..}/a → +1 {n}  …  {1..}/a → -+")
+    assert differing.startswith("{1..}/a → +1 {n}  …  {1..}/a → ∓1")
 
 
 def test_neurons_without_the_rule_keep_their_synapses():
