@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+import jax
+
 from .graph import Stop
 
 
@@ -47,8 +49,9 @@ class Patience:
     @contextmanager
     def until_interrupted(self) -> Iterator[None]:
         """While this is open, the first Ctrl-C ends the search with what was found, and the second
-        does what it did before. Only the main thread can ask for that."""
-        if threading.current_thread() is not threading.main_thread():
+        does what it did before. Only the main thread can ask for that, and of several processes
+        none, because they would not end at the same chunk."""
+        if threading.current_thread() is not threading.main_thread() or jax.process_count() > 1:
             yield
             return
         before = signal.getsignal(signal.SIGINT)
