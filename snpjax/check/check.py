@@ -9,7 +9,7 @@ from jax.sharding import Mesh
 from jaxtyping import Bool, Int
 
 from ..choice import GivenChoices
-from ..explore import Graph, Inputs, MemoryLimits, Patience, explore
+from ..explore import Graph, Inputs, MemoryLimits, Patience, Stop, explore
 from ..explore.conditions import condition_of
 from ..explore.explore import with_inputs
 from ..explore.successors import NO_EDGE
@@ -29,6 +29,7 @@ from .query.formula import Query, all_parts
 from .query.names import Needs, check_clock, check_names, needs_of
 from .query.number_query import NumberQuery, parse_property
 from .reduction.decide import decided_by
+from .reduction.plan import ReducedModel
 from .reduction.reductions import AbstractReduction
 from .temporal.automaton import TooLarge
 from .temporal.kripke import Structure
@@ -116,6 +117,11 @@ def check(
         how = (mesh, memory, exact, checkpoint, progress, reductions, seconds)
         if any(x is not None for x in (*limits, *how)):
             raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
+        if graph.stop is Stop.ONE_COMPUTATION or isinstance(graph.system, ReducedModel):
+            raise ValueError(
+                "This graph is not the full one: it was reduced for another query, or is a single "
+                "computation. Check the model, or a graph of `explore`."
+            )
     elif not isinstance(subject, Explorable):
         fix = "Pass a system, a net, a graph, or a model with `enumerable` and `schema`."
         raise TypeError(f"{subject!r} cannot be checked. {advice_on(subject, fix)}")

@@ -65,6 +65,7 @@ class Stop(enum.Enum):
     MAX_DEPTH = "the limit of depth was reached"
     MAX_SECONDS = "the limit of time was reached"
     INTERRUPTED = "the search was interrupted"
+    ONE_COMPUTATION = "it is a single computation"
     OVERFLOW = "a number left the range of 32 bits"
     CAPACITY = (
         "more neurons or synapses are created than there is room for; explore with a larger "

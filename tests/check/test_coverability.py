@@ -232,3 +232,14 @@ def test_spikes_that_a_guard_will_remove_are_no_growth():
 def test_models_that_are_not_monotone(model, message):
     with pytest.raises((NotImplementedError, TypeError), match=message):
         coverability(model)
+
+
+def test_a_net_with_a_total_order_is_refused():
+    net = SleptsovNet(
+        [1, 0],
+        inputs=Arcs.of([(0, 0, 1), (0, 1, 1)]),
+        outputs=Arcs.of([(1, 0, 1), (0, 1, 1), (1, 1, 1)]),
+        order=[0, 1],
+    )
+    with pytest.raises(NotImplementedError, match="total order"):
+        coverability(Execution(net, rule=Petri()))

@@ -242,3 +242,28 @@ def test_a_net():
     low, high = snp.check(graph, "E=? [steps to p2 = 1]").value
     assert low <= 2 <= high and high - low < 1e-9
     assert snp.check(graph, "E > 2 [steps to p2 = 1]", chosen="all").is_refuted
+
+
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [
+        ("P=? [ eventually (y = 1 and not emits(x)) ]", 1),
+        ("P=? [ eventually (halted and emits(x)) ]", 1),
+        ("P=? [ always (halted implies emits(x)) ]", 0),
+        ("P=? [ eventually within 1 step (halted and not emits(x)) ]", 0),
+        ("P=? [ eventually within 2 steps (halted and not emits(x)) ]", 1),
+        ("P=? [ next emits(x) ]", 1),
+        ("S=? [ emits(x) ]", 0),
+        ("E=? [ steps to (halted and not emits(x)) ]", 2),
+    ],
+)
+def test_nothing_is_emitted_after_a_halt(text, exact):
+    system = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y")], [("x", "y")])
+    low, high = snp.check(system, text).value
+    assert low <= exact <= high and high - low < 1e-9
+
+
+def test_rewards_below_0_behind_a_cut_number_are_refused():
+    system = snp.SpikingSystem([snp.Neuron("x", 2, ["a+/a -> a^5"]), snp.Neuron("y")], [("x", "y")])
+    with pytest.raises(snp.QueryError, match="below 0"):
+        snp.check(system, "E=? [ 2 - y until x = 0 ]", saturate={"y": 2})

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import snpjax as snp
+from snpjax.check import reach_probability
 from snpjax.check.query.names import needs_of
 from snpjax.check.query.parse import parse_query
 from snpjax.check.reduction import ConeOfInfluence, StubbornSets, Symmetry, decide
@@ -501,3 +502,20 @@ def test_bad_reductions(given, error, message, tmp_path):
         snp.check(contest.kanban(1), "never halted", reductions=given, **more)
     with pytest.raises(ValueError, match="What a function reads is unknown"):
         snp.check(contest.kanban(1), lambda c: c["P1"] >= 0, reductions=[STUBBORN])
+
+
+def test_a_reduced_graph_answers_no_other_query():
+    neurons = [snp.Neuron(name, 2, ["a^2 -> a", "a^2 -> lambda"]) for name in "cd"]
+    neurons += [snp.Neuron(name, 0, ["a^5 -> a"]) for name in "xy"]
+    system = snp.SpikingSystem(neurons, [("c", "x"), ("d", "y")])
+    found = snp.check(system, "always x + y <= 2", reductions=[snp.Symmetry()])
+    assert found.is_proved and found.reductions
+    for query in ("always x <= y", "P=? [ F x > y ]"):
+        with pytest.raises(ValueError, match="not the full one"):
+            snp.check(found.graph, query)
+    with pytest.raises(ValueError, match="was reduced for a query"):
+        reach_probability(found.graph, lambda c: c["x"] > 0)
+    shown = snp.check(system, "always x + y <= 1", reductions=[snp.Symmetry()])
+    assert shown.is_refuted and shown.replay().spikes_of("x") == 1
+    with pytest.raises(ValueError, match="not the full one"):
+        snp.check(shown.computation, "eventually x + y >= 1")

@@ -249,3 +249,23 @@ def test_boxes_that_do_not_fit():
         learn.SpikeBox.around([[1]], changes=-1)
     with pytest.raises(ValueError, match="`each` is -1"):
         learn.SpikeBox.around([[1]], each=-1)
+
+
+def test_inputs_in_any_order():
+    """a is 0, and b may send more than x has."""
+    neurons = [
+        *(snp.Neuron(name, 0, ["a+/a -> a"]) for name in "ab"),
+        snp.Neuron("x", 10),
+        snp.Neuron("y", 0),
+    ]
+    system = snp.SpikingSystem(neurons, [("a", "x"), ("b", "y")], output=["x", "y"])
+    for inputs, rows in ((["a", "b"], [0, 1]), (["b", "a"], [1, 0])):
+        low, high = np.array([[0], [5]])[rows], np.array([[0], [15]])[rows]
+        box = learn.SpikeBox(low, low, high)
+        found = learn.robustness(
+            system, box, steps=20, inputs=inputs, decoder=learn.Decoder.SPIKES_LEFT,
+            enumerate_up_to=0,
+        )  # fmt: skip
+        assert found.refuted.all(), inputs
+    with pytest.raises(ValueError, match="names a neuron twice"):
+        learn.robustness(system, box, steps=20, inputs=["a", "a"])

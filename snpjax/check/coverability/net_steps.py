@@ -50,6 +50,11 @@ def _check(execution: Execution) -> None:
             "whose larger markings fire more at once. Pass `Execution(net, rule=Petri())`, or show "
             "unboundedness with `snpjax.explore`."
         )
+    if net.order is not None:
+        raise NotImplementedError(
+            "The net comes with a total order of its transitions, which does not say between which "
+            "of them there is a choice. Leave out `order`."
+        )
     for kind, arcs in (("inhibitor arc", net.inhibitors), ("priority", net.priorities)):
         if len(arcs):
             raise NotImplementedError(

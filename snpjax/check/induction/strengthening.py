@@ -88,7 +88,7 @@ class Strengthening:
     @property
     def depth(self) -> int:
         """Up to this many steps, the condition is known to hold."""
-        return len(self.clauses) - 1
+        return 0 if len(self.clauses) == 2 else len(self.clauses) - 1  # the first step comes first
 
     def run(self) -> list[Formula]:
         """Clauses that make facts and condition inductive.

@@ -49,8 +49,15 @@ def answer(graph: Graph, question: NumberQuery, chosen: Sequence[str] | None) ->
     best: Best = question.best or "min"
     if threshold is not None and threshold.relation in ("<", "<="):
         best = "max"
-    view = view_of(graph, question.query.comparisons)
-    asked = _Asked(view, Decisions.on_states(*_states_of(view), chosen), best)
+    comparisons = question.query.comparisons
+    view = view_of(graph, comparisons)
+    decisions = Decisions.on_states(*_states_of(view), chosen)
+    if any(comparison.is_of_step for comparison in comparisons):
+        # Nothing leaves a neuron after a halt: the next state is another one.
+        halted = np.flatnonzero(graph.is_halting[view.configuration])
+        after = view.structure.targets[view.structure.first_edge[halted]]
+        decisions = decisions.with_steps(halted, after)
+    asked = _Asked(view, decisions, best)
     low, high = asked.bounds(question)
     value = float(low[view.structure.initial]), float(high[view.structure.initial])
     if threshold is None:
@@ -212,6 +219,9 @@ class _Asked:
         rewards = (values.values + constant).astype(float)
         if np.any((rewards < 0) & ~surely & ~self.is_open):
             problem = "this is below 0 in a configuration (only sums of what is not are computed)"
+            raise QueryError(question.text, terms.start, problem)
+        if has_negative and np.any(values.or_less & ~surely & ~self.is_open):
+            problem = "this may be below 0 where a number is cut (leave out `saturate` for it)"
             raise QueryError(question.text, terms.start, problem)
         end = may | self.is_open
         low_rewards = np.where(values.or_less | (rewards < 0), 0.0, rewards)

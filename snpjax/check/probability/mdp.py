@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.sparse import csc_array, csr_array, eye_array
+from scipy.sparse import csc_array, csr_array, eye_array, vstack
 from scipy.sparse.linalg import bicgstab, splu
 
 from ...explore.conditions import Where
@@ -19,6 +19,7 @@ from ...explore.graph import Graph
 from ...explore.strongly_connected import strong_parts
 from ...explore.successors import ranges
 from ...machine import ConfigurationsT, StepsT
+from ..reduction.plan import ReducedModel
 from ..systems import positions, system_of
 from ..temporal.kripke import search
 
@@ -59,6 +60,8 @@ class Decisions:
 
         **Raises:** `ValueError` for a graph that is not complete.
         """
+        if isinstance(graph.system, ReducedModel):
+            raise ValueError("This graph was reduced for a query. Pass a graph of `explore`.")
         if not graph.is_complete:
             raise ValueError(
                 f"The graph is not complete: {graph.reason}. Explore it with higher limits, "
@@ -95,6 +98,19 @@ class Decisions:
         matrix = csr_array((share, (action, targets)), shape=(len(owner), size))
         first = np.searchsorted(owner, np.arange(size + 1))
         return cls(first, owner, matrix, int(choices.max(initial=1)))
+
+    def with_steps(
+        self, states: Int[np.ndarray, " some"], targets: Int[np.ndarray, " some"]
+    ) -> "Decisions":
+        """One action more for some states that have none: the step to another state."""
+        owner = np.concatenate([self.owner, states])
+        order = np.argsort(owner, kind="stable")
+        every = np.arange(len(states))
+        shape = (len(states), self.num_configurations)
+        steps = csr_array((np.ones(len(states)), (every, targets)), shape=shape)
+        first = np.searchsorted(owner[order], np.arange(self.num_configurations + 1))
+        matrix = csr_array(vstack([self.matrix, steps]))[order]
+        return Decisions(first, owner[order], matrix, self.most_choices)
 
     def only(self, kept: Bool[np.ndarray, " actions"]) -> "Decisions":
         """Some of the actions."""

@@ -217,7 +217,7 @@ def path_graph(
         OneStore(words),
         np.arange(num + 1),
         edges,
-        Stop.MAX_DEPTH,
+        Stop.ONE_COMPUTATION,
         dict(needs.saturate),
         needs.clock,
         lowering,

@@ -160,7 +160,7 @@ class NetworkBounds:
                 apart = sparse.csc_array(to_outputs[:, [answer]] - to_outputs)
                 part = Span(sent.low[~is_source][:, cases], sent.high[~is_source][:, cases])
                 bound = part.through(apart[~is_source]).low
-                bound = bound + self.delivered(by_sources[..., cases], apart[is_source]).low
+                bound = bound + self.delivered(by_sources[..., cases], apart[self.sources]).low
                 initial = self.counts[0]
                 known = classifier.arrivals.sum(axis=0)[:, None]
                 fixed = initial.low[own, cases] - initial.high[outputs][:, cases]

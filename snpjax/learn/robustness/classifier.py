@@ -51,6 +51,8 @@ class Classifier:
         positions = _without_incoming(system)
         if inputs is not None:
             positions = np.array([system.position_of(name) for name in inputs], np.int64)
+            if len(set(positions.tolist())) < len(positions):
+                raise ValueError("`inputs` names a neuron twice. Name each once.")
         outputs = np.array([system.names[name] for name in system.output], np.int64)
         return Classifier(system, positions, outputs, steps, decoder)
 
