@@ -525,3 +525,14 @@ def test_empty_models():
     empty = snp.SpikingSystem([])
     assert snp.prove(empty, "always halted")
     assert snp.prove(net_of_text("", {"p": 3}), "always p = 3")
+
+
+def test_no_depth_is_claimed_before_the_first_step_was_examined():
+    """Sixty neurons send in one step what breaks the condition."""
+    senders = [snp.Neuron(f"n{i}", 2, ["a^2/a -> lambda", "a^2 -> a"]) for i in range(60)]
+    system = snp.SpikingSystem(
+        [*senders, snp.Neuron("z")], [(neuron.name, "z") for neuron in senders]
+    )
+    for seconds in (0.3, 1.0):
+        verdict = snp.prove(system, "always z <= 59", seconds=seconds)
+        assert verdict.is_refuted or (verdict.depth == 0 and not verdict.is_decided)
