@@ -165,7 +165,8 @@ def check(
             assert not isinstance(system, Execution)
             system = system.with_input(snp.AnyInput(search.inputs))
         limits = {"max_configurations": max_configurations, "max_depth": max_depth}
-        given = system, queries, fair or [], caps, limits, options, found, where
+        how = options, found, where, induction, seconds
+        given = system, queries, fair or [], caps, limits, *how
         try:
             if prove:
                 model = cast("Explorable[Any, Any]", system)
@@ -173,7 +174,7 @@ def check(
             elif chosen:
                 verdicts = [_reduced(*given, classes=chosen, at=i) for i in range(len(queries))]
             else:
-                verdicts = _verdicts(*given, checkpoint, induction, seconds, choosers or [])
+                verdicts = _verdicts(*given, checkpoint, choosers or [])
                 if chosen is None and checkpoint is None and where["mesh"] is None:
                     verdicts = _decided_further(given, verdicts)
         except KeyError as error:  # an unknown neuron to be saturated
@@ -228,6 +229,8 @@ def _reduced(
     options: "LoweringOptions",
     progress: "Callable[[int, int], None] | None",
     where: "_Where",
+    induction: bool,
+    seconds: float | None,
     classes: tuple[str, ...],
     at: int,
 ) -> "Verdict":
@@ -244,6 +247,8 @@ def _reduced(
         capacity=options.get("capacity"),
         progress=progress,
         reductions=[getattr(reduction, name)() for name in classes],
+        induction=induction,
+        seconds=seconds,
         **where,
     )
 
@@ -274,9 +279,9 @@ def _verdicts(
     options: "LoweringOptions",
     progress: "Callable[[int, int], None] | None",
     where: "_Where",
-    folder: Path | None,
     induction: bool,
     seconds: float | None,
+    folder: Path | None,
     chosen: list[str],
 ) -> "list[Verdict]":
     """The verdict on each query. Queries that need the same graph share it."""

@@ -42,7 +42,7 @@ def asset(name: str) -> bytes:
 def one_file(recorded: dict[str, Any], *, title: str) -> str:
     """The page as one file that shows what was recorded, without a server.
 
-    Modules become data that an import map names, so that there is nothing to build.
+    Modules become data that an import map names, and nothing has to be built.
     """
     names = {name: name.rpartition("/")[2].removesuffix(".js") for name in ASSETS}
     modules = {
