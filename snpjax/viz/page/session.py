@@ -22,7 +22,7 @@ from .texts import (
     MODEL_FORMATS,
     OpenedModel,
     diagnostics_json,
-    fallback,
+    edited_text,
     file_name,
     formats_json,
     is_alone,
@@ -177,12 +177,7 @@ class Session:
         findings = list(map(asdict, found))
         if system is None:
             return {"read": False, "findings": findings}
-        format = kept.found.format if kept.found.format.writer else fallback(system)
-        try:
-            text, _ = serialize(system, format, lossy=False)
-        except WriteError:
-            format = fallback(system)
-            text, _ = serialize(system, format, lossy=True)  # an LSN file has no names
+        text, format = edited_text(kept.found, system, level=self.level)
         name = kept.found.name
         if format != kept.found.format:
             name = f"{_stem(name)}{format.suffixes[0]}"
