@@ -16,7 +16,16 @@ from ...sleptsov import SleptsovNet
 from ...spiking.model.validity import Level
 from .edits import Edit
 from .explored import MOST_CONFIGURATIONS, explored, follow, graph_json
-from .models import edited_model, next_rows, num_counts, opened_json, stepper_of
+from .models import (
+    PageModel,
+    changed_model,
+    edited_model,
+    next_rows,
+    num_counts,
+    opened_json,
+    stepper_of,
+)
+from .palette import palette_json
 from .stepping import AbstractStepper, Refused, Rest, Stepper
 from .texts import (
     MODEL_FORMATS,
@@ -70,6 +79,7 @@ class Session:
             "open": self._open,
             "check": self._check,
             "edit": self._edit,
+            "change": self._change,
             "save": self._save,
         }
         self._steppers: Mapping[str, Callable[[Answer, _Kept], Answer]] = {
@@ -119,7 +129,7 @@ class Session:
 
     def _begin(self, question: Answer) -> Answer:
         del question
-        found = {"version": __version__, "formats": formats_json()}
+        found = {"version": __version__, "formats": formats_json(), "palette": palette_json()}
         return {**found, **self._opened(self.name, self.text, self._format)}
 
     def _open(self, question: Answer) -> Answer:
@@ -177,12 +187,26 @@ class Session:
         findings = list(map(asdict, found))
         if system is None:
             return {"read": False, "findings": findings}
+        return {**self._edited(kept, system), "remarks": findings}
+
+    def _change(self, question: Answer) -> Answer:
+        kept = self._model(question)
+        operations = question.get("operations")
+        if not isinstance(operations, list) or not all(isinstance(x, dict) for x in operations):
+            raise Refused(f"`operations` is {operations!r:.60}. Give a list of objects.")
+        system, findings = changed_model(kept.found.system, operations)
+        if system is None:
+            return {"read": False, "findings": list(map(asdict, findings))}
+        return self._edited(kept, system)
+
+    def _edited(self, kept: _Kept, system: PageModel) -> Answer:
+        """The answer with an edited model, which is kept beside the one before it."""
         text, format = edited_text(kept.found, system, level=self.level)
         name = kept.found.name
         if format != kept.found.format:
             name = f"{_stem(name)}{format.suffixes[0]}"
-        after = self._keep(OpenedModel(name, text, format, system, system, ()), is_edited=True)
-        return {**self._described(after), "remarks": findings}
+        after = OpenedModel(name, text, format, system, system, ())
+        return self._described(self._keep(after, is_edited=True))
 
     def _save(self, question: Answer) -> Answer:
         kept = self._model(question)

@@ -183,12 +183,18 @@ def edited_text(
         format = fallback(model)
         return serialize(model, format, lossy=True)[0], format  # an LSN file has no names
 
-    def is_right(candidate: str) -> bool:
+    def model_in(candidate: str) -> SpikingSystem | SleptsovNet | None:
         try:
-            read = open_model(found.name, candidate, format=format.name, level=level).system
+            return open_model(found.name, candidate, format=format.name, level=level).system
         except ReadError:
-            return False
-        return read == model and read.notes == model.notes
+            return None
+
+    wanted = model_in(text)  # without the notes that a format has no place for
+
+    def is_right(candidate: str) -> bool:
+        read = model_in(candidate)
+        same = read is not None and wanted is not None and read == wanted
+        return same and read.notes == wanted.notes
 
     before, _ = serialize(found.system, format, lossy=True)
     candidates = revisions(found.text, before, text)
