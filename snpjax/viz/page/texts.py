@@ -26,7 +26,7 @@ from .described import Json
 FileModel: TypeAlias = AnySystem | SleptsovNet
 
 #: A larger system is not drawn.
-MAX_NEURONS, MAX_SYNAPSES = 5_000, 50_000
+MAX_NEURONS, MAX_SYNAPSES = 20_000, 100_000
 
 #: Those of systems and nets, by name.
 MODEL_FORMATS = formats_of("system") | formats_of("net")

@@ -220,16 +220,16 @@ export function saveDialog(run, formats, current) {
   find("save-cancel").addEventListener("click", () => dialog.close());
 }
 
-export function pictureDialog(svgOfView, name) {
+export function pictureDialog(shownDiagram, name) {
   const dialog = find("picture-dialog");
   find("picture").addEventListener("click", () => dialog.showModal());
   find("picture-cancel").addEventListener("click", () => dialog.close());
   find("picture-svg").addEventListener("click", () => {
-    saveSvg(svgOfView(), name());
+    saveSvg(shownDiagram(), name());
     dialog.close();
   });
   find("picture-png").addEventListener("click", async () => {
-    await savePng(svgOfView(), name());
+    await savePng(shownDiagram(), name());
     dialog.close();
   });
 }

@@ -6,6 +6,8 @@ import { Graph, layout as dagre } from "../vendor/dagre.esm.js";
 // Layers of more take seconds.
 const MOST_LAYERED = { nodes: 400, edges: 1500 };
 const GAP = 36;
+// Pixels of a box when all is seen, below which layers are given up.
+const LEAST_SHAPE = 10;
 
 // Both directions are tried with at most this many nodes.
 const MOST_TRIED = 120;
@@ -16,12 +18,17 @@ export function arrange(nodes, edges, { room, positions = null }) {
   for (const edge of edges) edge.points = null;
   if (positions !== null && placed(nodes, positions)) return;
   if (nodes.length > MOST_LAYERED.nodes || edges.length > MOST_LAYERED.edges) {
-    return void inRows(nodes, edges);
+    return void inRows(nodes, edges, room);
   }
   const [likely, other] = room.height > room.width ? ["TB", "LR"] : ["LR", "TB"];
   const scale = layered(nodes, edges, likely, room);
-  if (scale >= 1 || nodes.length > MOST_TRIED) return;
-  if (layered(nodes, edges, other, room) < 1.15 * scale) layered(nodes, edges, likely, room);
+  if (scale >= 1) return;
+  if (nodes.length <= MOST_TRIED) {
+    if (layered(nodes, edges, other, room) < 1.15 * scale) layered(nodes, edges, likely, room);
+  } else if (scale * Math.min(...nodes.map((node) => node.height)) < LEAST_SHAPE) {
+    for (const edge of edges) edge.points = null;
+    inRows(nodes, edges, room); // layers would be dust
+  }
 }
 
 // Width and height of the label of an edge.
@@ -94,7 +101,7 @@ function placed(nodes, positions) {
 }
 
 // In the order in which spikes reach them, row by row.
-function inRows(nodes, edges) {
+function inRows(nodes, edges, room) {
   const next = new Map(nodes.map((node) => [node.id, []]));
   const hasSource = new Set();
   for (const { source, target } of edges) {
@@ -119,7 +126,8 @@ function inRows(nodes, edges) {
   }
   const width = Math.max(...nodes.map((node) => node.width)) + 26;
   const height = Math.max(...nodes.map((node) => node.height)) + 30;
-  const columns = Math.ceil(Math.sqrt((nodes.length * height * 1.6) / width));
+  const shape = room.height > 0 ? room.width / room.height : 1.6;
+  const columns = Math.ceil(Math.sqrt((nodes.length * height * shape) / width));
   const at = new Map(nodes.map((node) => [node.id, node]));
   order.forEach((id, index) => {
     const node = at.get(id);

@@ -133,7 +133,7 @@ editor.formats(begun.formats);
 helpDialog(begun.version);
 saveDialog(run, begun.formats, () => opened?.format);
 pictureDialog(
-  () => diagramOfView().svg,
+  diagramOfView,
   () => opened.name.replace(/\.[^.]*$/, "") || "snpjax",
 );
 if (isRecorded) {

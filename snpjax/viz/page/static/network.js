@@ -36,6 +36,7 @@ export class Network {
     this.drawnFor = null;
     this.diagram.addEventListener("select", ({ detail }) => this.onselect?.(detail));
     this.diagram.addEventListener("focus", ({ detail }) => describe(detail, run.row));
+    this.diagram.addEventListener("near", ({ detail }) => this.renew(detail));
     run.addEventListener("opened", () => this.draw(false));
     run.addEventListener("moved", () => this.show());
   }
@@ -95,6 +96,7 @@ export class Network {
       id: neuron,
       neuron,
       label: name,
+      title,
       called: isTransition ? "transition" : "neuron",
       counted: "spike",
       isTarget: true,
@@ -125,11 +127,21 @@ export class Network {
     }
     for (const [neuron, node] of this.ends) {
       const sent = row.sent.get(neuron) ?? 0;
-      if (node.sent !== sent) node.text.textContent = sent === 0 ? "out" : `out ${short(sent)}`;
       node.sent = sent;
-      node.group.classList.toggle("fires", sent !== 0);
+      node.look = sent === 0 ? "plain" : "fired";
+      showSent(node);
     }
+    this.diagram.overview.request();
     return undefined;
+  }
+
+  // A box that became an element shows what it would show if it had been one before.
+  renew(node) {
+    if (node.kind === "end") return showSent(node);
+    node.shown = {};
+    this.update(node, this.run.row);
+    node.group.classList.toggle("selected", node.isSelected === true);
+    return describe(node, this.run.row);
   }
 
   update(node, row) {
@@ -139,6 +151,10 @@ export class Network {
     const pending = row.waiting.get(neuron) ?? 0;
     const can = row.can.get(neuron) ?? [];
     const fired = row.done.get(neuron)?.[0] ?? -1;
+    node.look = fired >= 0 ? "fired" : timer > 0 ? "closed" : can.length > 0 ? "may" : "plain";
+    node.holds = count !== undefined && count !== 0;
+    node.counted = count === undefined ? undefined : short(count);
+    if (!node.group) return;
     if (shown.count !== count && count !== undefined) node.showCount(count);
     const due = row.due.get(neuron);
     const state = `${timer} ${pending} ${due ?? ""}`;
@@ -167,9 +183,14 @@ export class Network {
   }
 
   select(neuron) {
-    this.neurons?.[this.selected]?.group.classList.remove("selected");
+    for (const [other, isSelected] of [[this.selected, false], [neuron, true]]) {
+      const node = this.neurons?.[other];
+      if (node === undefined) continue;
+      node.isSelected = isSelected;
+      node.group?.classList.toggle("selected", isSelected);
+    }
     this.selected = neuron;
-    this.neurons?.[neuron]?.group.classList.add("selected");
+    this.diagram.overview.request();
   }
 }
 
@@ -190,6 +211,7 @@ function describe(node, row) {
 
 function paintNeuron(group, node, title, rules, isTransition) {
   const { width: across, height } = node;
+  node.pillSize = node.isZero = null;
   const pill = drawn("rect", { class: "pill", y: 6, height: 22, rx: 11 });
   const text = drawn("text", { class: "count", y: 21.5 }, " ");
   node.showCount = (count) => {
@@ -224,6 +246,13 @@ function paintNeuron(group, node, title, rules, isTransition) {
   node.rules = isTransition ? [] : lines; // what a transition beats is no rule
 }
 
+// What an output sent in this step.
+function showSent(node) {
+  if (!node.group) return;
+  node.text.textContent = node.sent === 0 ? "out" : `out ${short(node.sent)}`;
+  node.group.classList.toggle("fires", node.sent !== 0);
+}
+
 function toggleZero(node, count, ...parts) {
   if (node.isZero === (count === 0)) return;
   node.isZero = count === 0;
@@ -237,6 +266,7 @@ function placeNode(name, neuron) {
     id: neuron,
     neuron,
     label: name,
+    title,
     called: "place",
     counted: "token",
     isTarget: true,
@@ -246,6 +276,7 @@ function placeNode(name, neuron) {
     shown: {},
     rules: [],
     paint: (group) => {
+      node.isZero = null;
       const middle = node.width / 2;
       const body = drawn("rect", { class: "body", y: 0, height: 44, rx: 22 });
       const text = drawn("text", { class: "count", x: middle, y: 27 }, " ");
