@@ -13,6 +13,7 @@ from .edits import Edit, Finding, edited
 from .net_operations import changed_net
 from .nets import NetStepper, edited_net, net_json
 from .operations import changed
+from .queries import Condition
 from .stepping import AbstractStepper, Refused, Rest, Stepper
 from .texts import OpenedModel, diagnostics_json
 
@@ -58,9 +59,10 @@ def next_rows(
     count: int,
     chosen: Mapping[int, int],
     rest: Rest,
+    stops: Condition | None = None,
 ) -> tuple[list[dict[str, Any]], Refused | None]:
-    """Up to `count` steps after number `at`, the first one as `chosen`, and why there are not more
-    where a step was refused."""
+    """Up to `count` steps after number `at`, the first one as `chosen`, to the first one in which
+    `stops` holds, and why there are not more where a step was refused."""
     rows: list[dict[str, Any]] = []
     most = min(_MOST_STEPS, _MOST_NUMBERS // max(num_counts(model), 1))
     for step in range(at, at + count):
@@ -73,6 +75,8 @@ def next_rows(
         except Refused as error:
             return rows, error
         rows.append(stepper.row_json(moment, stepper.moments[step]))
+        if stops is not None and stops([moment])[0]:
+            break
     return rows, None
 
 

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from ... import __version__
 from ...explore import Graph
 from ...io import ReadError, WriteError
@@ -26,6 +28,7 @@ from .models import (
     stepper_of,
 )
 from .palette import palette_json
+from .queries import condition_of
 from .stepping import AbstractStepper, Refused, Rest, Stepper
 from .texts import (
     MODEL_FORMATS,
@@ -87,6 +90,7 @@ class Session:
             "step": self._step,
             "explore": self._explore,
             "go": self._go,
+            "where": self._where,
         }
 
     def answer(self, call: str, question: Answer) -> Answer:
@@ -172,10 +176,13 @@ class Session:
         at, count = _number(question, "at"), _number(question, "count")
         chosen, rest, system = _pairs(question, "chosen"), _rest(question), kept.found.system
         most = max(_NUMBERS_IN_ANSWER // max(num_counts(system), 1), 1)
-        rows, refused = next_rows(system, kept.stepper, at, min(count, most), chosen, rest)
+        until = question.get("until")
+        stops = None if not until else condition_of(system, _text(question, "until"))
+        rows, refused = next_rows(system, kept.stepper, at, min(count, most), chosen, rest, stops)
         if refused is not None and not rows:
             raise refused
-        return {"rows": rows, "refused": f"{refused}" if refused else None}
+        is_there = bool(stops and rows and stops(kept.stepper.moments[-1:])[0])
+        return {"rows": rows, "refused": f"{refused}" if refused else None, "reached": is_there}
 
     def _check(self, question: Answer) -> Answer:
         _, found = edited_model(self._model(question).found.system, _edit(question))
@@ -237,6 +244,10 @@ class Session:
         moments = follow(stepper, kept.graph, configuration)
         rows = [stepper.row_json(m, b) for m, b in zip(moments, [None, *moments], strict=False)]
         return {"rows": rows, "path": kept.graph.path_to(configuration)}
+
+    def _where(self, question: Answer, kept: _Kept) -> Answer:
+        holds = condition_of(kept.found.system, _text(question, "query"))
+        return {"steps": np.flatnonzero(holds(kept.stepper.moments)).tolist()}
 
     # ---- models ----
 

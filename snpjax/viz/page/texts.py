@@ -193,8 +193,9 @@ def edited_text(
 
     def is_right(candidate: str) -> bool:
         read = model_in(candidate)
-        same = read is not None and wanted is not None and read == wanted
-        return same and read.notes == wanted.notes
+        if read is None or wanted is None:
+            return False
+        return read == wanted and read.notes == wanted.notes
 
     before, _ = serialize(found.system, format, lossy=True)
     candidates = revisions(found.text, before, text)

@@ -38,7 +38,11 @@ export class Diagram extends EventTarget {
     this.edges = [];
     svg.addEventListener("keydown", (event) => this.key(event));
     svg.addEventListener("click", (event) => {
-      if (event.target === svg) this.emit("select", this.nodeAt(event)?.id ?? null);
+      if (event.target !== svg || this.viewport.wasMoved) return;
+      this.emit("select", { id: this.nodeAt(event)?.id ?? null, isMore: event.shiftKey });
+    });
+    svg.addEventListener("dblclick", (event) => {
+      if (event.target === svg && this.nodeAt(event) === null) this.emit("place", this.pointOf(event));
     });
   }
 
@@ -120,11 +124,19 @@ export class Diagram extends EventTarget {
 
   // The box under a pointer where there is no element for it.
   nodeAt(event) {
-    if (!this.isLarge) return null;
+    return this.isLarge ? this.boxAt(...this.pointOf(event)) : null;
+  }
+
+  // Where a pointer is in the drawing.
+  pointOf(event) {
     const { scale, x, y } = this.viewport;
     const { left, top } = this.svg.getBoundingClientRect();
-    const [px, py] = [(event.clientX - left - x) / scale, (event.clientY - top - y) / scale];
-    const reach = 5 / scale;
+    return [(event.clientX - left - x) / scale, (event.clientY - top - y) / scale];
+  }
+
+  // The box at a point, or near by.
+  boxAt(px, py) {
+    const reach = 5 / this.viewport.scale;
     let best = null;
     let least = Infinity;
     for (const node of this.nodes.values()) {
@@ -152,7 +164,9 @@ export class Diagram extends EventTarget {
     if (node.isTarget) {
       node.group.addEventListener("pointerdown", (event) => this.drag(event, node));
       node.group.addEventListener("focus", () => this.focused(node));
-      node.group.addEventListener("click", () => this.emit("select", node.id));
+      node.group.addEventListener("click", (event) => {
+        this.emit("select", { id: node.id, isMore: event.shiftKey });
+      });
     }
     return node.group;
   }
@@ -169,6 +183,14 @@ export class Diagram extends EventTarget {
       label.push(edge.leader, edge.paper, edge.text);
     }
     edge.group = drawn("g", { class: "edge" }, edge.path, ...label);
+    if (edge.isTarget) {
+      edge.grip = drawn("path", { class: "grip" });
+      edge.group.append(edge.grip);
+      edge.group.addEventListener("click", (event) => {
+        event.stopPropagation();
+        this.emit("pick", edge);
+      });
+    }
     this.mark(edge, edge.kind ?? "plain");
     route(edge);
     return edge.group;
@@ -267,7 +289,7 @@ export class Diagram extends EventTarget {
     if (isFar && (event.key === "Enter" || event.key in toward)) {
       this.approach(node);
     } else if (event.key === "Enter" || event.key === " ") {
-      this.emit("select", node.id);
+      this.emit("select", { id: node.id, isMore: event.shiftKey });
     } else if (event.key in toward) {
       const [dx, dy] = toward[event.key];
       let best = null;
@@ -306,6 +328,7 @@ function route(edge) {
   const points = from === to ? null : (edge.points ?? straight(from, to, edge.isTwin));
   const curves = points === null ? loop(from) : smooth(points);
   edge.path.setAttribute("d", written(curves));
+  edge.grip?.setAttribute("d", written(curves));
   edge.sampled = sampled(curves);
   if (edge.text === null) return;
   const [x, y] = edge.sampled[Math.floor(edge.sampled.length / 2)];

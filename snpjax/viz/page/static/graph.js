@@ -12,7 +12,7 @@ export class GraphView {
     this.run = run;
     this.diagram = new Diagram(find("graph"));
     this.status = find("graph-status");
-    this.diagram.addEventListener("select", ({ detail }) => this.go(detail));
+    this.diagram.addEventListener("select", ({ detail }) => this.go(detail.id));
     find("explore").addEventListener("submit", (event) => {
       event.preventDefault();
       this.explore();

@@ -4,10 +4,12 @@ import { ask, isRecorded, recording } from "./backend.js";
 import { Choices } from "./choices.js";
 import { helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
 import { element, fill, find, plural } from "./dom.js";
+import { Editing } from "./editing.js";
 import { GraphView } from "./graph.js";
 import { Inspector } from "./inspector.js";
 import { Network } from "./network.js";
 import { Run } from "./run.js";
+import { Search } from "./search.js";
 import { Table } from "./table.js";
 import { TextEditor } from "./text.js";
 import { Trains } from "./trains.js";
@@ -20,6 +22,8 @@ const editor = new TextEditor();
 const transport = new Transport(run);
 const tabs = new Tabs(["system", "graph", "text"]);
 const choices = new Choices(run);
+const editing = new Editing({ run, network, show: shown, say: (text) => transport.say(text) });
+new Search(run, network);
 new Trains(run);
 new Table(run);
 
@@ -33,8 +37,14 @@ function zoom(how) {
   else viewport.zoom(how === "in" ? 1.25 : 0.8);
 }
 
-// What an answer says: a model to draw, or the errors of a text that is none.
-function show(answer, selected = null) {
+// Another text: a model to draw, or the errors of a text that is none.
+function show(answer) {
+  network.forget();
+  shown(answer, []);
+}
+
+// What an answer says, and which neurons are selected then.
+function shown(answer, selected, { isEdit = false } = {}) {
   opened = answer;
   editor.show(answer);
   document.title = `${answer.name} · snpjax`;
@@ -53,7 +63,8 @@ function show(answer, selected = null) {
   run.begin(answer);
   legend();
   find("tab-graph").hidden = isRecorded || run.isNet;
-  select(selected);
+  editing.shown(answer, { isEdit });
+  network.choose(selected);
   if (answer.remarks?.length > 0) inspector.say(answer.remarks);
   if (answer.findings.length > 0) transport.say(answer.findings[0].message);
   // It is drawn; what may happen in it is said when that is compiled.
@@ -81,12 +92,13 @@ function sizesOfSystem({ neurons, rules, synapses }) {
   return [plural(neurons.length, "neuron"), numRules, plural(synapses.length, "synapse")];
 }
 
-function select(neuron) {
-  const known = typeof neuron === "number" ? neuron : null;
-  network.select(known);
-  inspector.show(known);
-  choices.select(known);
-  document.body.classList.toggle("has-neuron", known !== null);
+function selected() {
+  const { selected: neuron, selection } = network;
+  if (selection.edge !== null) inspector.showEdge(selection.edge);
+  else inspector.show(neuron, selection.nodes.size);
+  choices.select(neuron);
+  editor.follow(neuron === null ? null : run.names()[neuron]);
+  document.body.classList.toggle("has-neuron", neuron !== null || selection.edge !== null);
 }
 
 function legend() {
@@ -106,13 +118,18 @@ function openFile(file) {
   file.text().then((text) => editor.read(file.name, text));
 }
 
-network.onselect = select;
+network.addEventListener("selected", selected);
+network.takes = (neuron) => editing.ends(neuron);
 editor.onread = (answer) => {
   show(answer);
   if (answer.read) tabs.show("system");
 };
-inspector.isBarred = () => editor.isChanged;
-inspector.onedit = (answer, neuron) => show(answer, neuron);
+inspector.isBarred = editing.isBarred = () => editor.isChanged;
+inspector.onedit = (answer, neuron) => {
+  network.remember();
+  shown(answer, [neuron], { isEdit: true });
+};
+inspector.onchange = (operations, options) => editing.change(operations, options);
 for (const button of document.querySelectorAll("[data-zoom]")) {
   button.addEventListener("click", () => zoom(button.dataset.zoom));
 }
@@ -130,6 +147,7 @@ listenForKeys({ transport, tabs, zoom });
 
 const begun = isRecorded ? recording() : await ask("begin");
 editor.formats(begun.formats);
+if (!isRecorded) editing.palette(begun.palette);
 helpDialog(begun.version);
 saveDialog(run, begun.formats, () => opened?.format);
 pictureDialog(

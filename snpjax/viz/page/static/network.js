@@ -1,7 +1,9 @@
 // The network as a drawing: neurons with their spikes and rules, and what happens in a step.
 
+import { isRecorded } from "./backend.js";
 import { Diagram } from "./diagrams.js";
 import { arrivals, drawn, find, plural, short, shortened, typeset } from "./dom.js";
+import { handle } from "./editing.js";
 
 // With more neurons their rules are shown of the selected one only.
 const MOST_WITH_RULES = 60;
@@ -28,13 +30,18 @@ function width(text, font) {
   return measured;
 }
 
-export class Network {
+export class Network extends EventTarget {
   constructor(run) {
+    super();
     this.run = run;
     this.diagram = new Diagram(find("network"), { isHatched: true });
-    this.selected = null;
+    this.selection = { nodes: new Set(), edge: null };
     this.drawnFor = null;
-    this.diagram.addEventListener("select", ({ detail }) => this.onselect?.(detail));
+    this.places = new Map(); // of neurons by name, where they were drawn before an edit
+    this.diagram.addEventListener("select", ({ detail }) => this.pick(detail));
+    this.diagram.addEventListener("pick", ({ detail }) => this.choose([], detail));
+    this.diagram.viewport.onspan = (from, to) => this.span(from, to);
+    this.diagram.viewport.onspanned = (from, to) => this.spanned(from, to);
     this.diagram.addEventListener("focus", ({ detail }) => describe(detail, run.row));
     this.diagram.addEventListener("near", ({ detail }) => this.renew(detail));
     run.addEventListener("opened", () => this.draw(false));
@@ -52,6 +59,8 @@ export class Network {
       source,
       target,
       shape,
+      weight,
+      isTarget: !isRecorded,
       label: [weight === 1 ? "" : `×${short(weight)}`, ...this.onSynapse(rules)]
         .filter(Boolean)
         .join("  "),
@@ -73,9 +82,55 @@ export class Network {
       }
     });
     this.neurons = nodes.slice(0, names.length);
-    const positions = run.system.grows && run.row.network !== null ? null : run.system.positions;
-    this.diagram.draw(nodes, edges, { positions, keep });
+    this.diagram.draw(nodes, edges, { positions: this.known(names), keep });
     this.show();
+    this.mark();
+  }
+
+  // Where the neurons stand, if the model says so, or if most of them were drawn before.
+  known(names) {
+    const { system, row } = this.run;
+    if (system.grows && row.network !== null) return null;
+    if (system.positions !== null) return system.positions;
+    const expected = [...(this.expected ?? [])];
+    this.expected = [];
+    if (names.filter((name) => this.places.has(name)).length * 2 < names.length) return null;
+    return names.map((name) => this.places.get(name) ?? expected.shift() ?? this.free([0, 0]));
+  }
+
+  // The places of all neurons, in order.
+  positions() {
+    return this.neurons.map(({ x, y }) => [x, y]);
+  }
+
+  // Keep the places for the drawing after an edit.
+  remember() {
+    this.places = new Map(this.neurons.map(({ label, x, y }) => [label, [x, y]]));
+  }
+
+  // Another model has nothing to do with the places of this one.
+  forget(neurons = null) {
+    if (neurons === null) this.places = new Map();
+    else for (const neuron of neurons) this.places.delete(this.neurons[neuron]?.label);
+  }
+
+  expect(places) {
+    this.expected = places;
+  }
+
+  // A point near that one where no neuron is.
+  free([x, y]) {
+    let at = [x, y];
+    for (let ring = 1; ring < 40; ring += 1) {
+      const [left, top] = at;
+      const isTaken = (this.neurons ?? []).some(
+        (node) => Math.abs(node.x - left) < node.width / 2 + 60 && Math.abs(node.y - top) < node.height / 2 + 30,
+      );
+      if (!isTaken) return at;
+      const angle = ring * 2.4;
+      at = [x + 34 * Math.sqrt(ring) * 2 * Math.cos(angle), y + 34 * Math.sqrt(ring) * 2 * Math.sin(angle)];
+    }
+    return at;
   }
 
   onSynapse(rules) {
@@ -140,7 +195,7 @@ export class Network {
     if (node.kind === "end") return showSent(node);
     node.shown = {};
     this.update(node, this.run.row);
-    node.group.classList.toggle("selected", node.isSelected === true);
+    this.markNode(node);
     return describe(node, this.run.row);
   }
 
@@ -182,15 +237,69 @@ export class Network {
     if (!this.isCompact) describe(node, row);
   }
 
-  select(neuron) {
-    for (const [other, isSelected] of [[this.selected, false], [neuron, true]]) {
-      const node = this.neurons?.[other];
-      if (node === undefined) continue;
+  // ---- what is selected ----
+
+  pick({ id, isMore }) {
+    if (typeof id === "string") return; // an input or output of the network
+    if (this.takes?.(id)) return;
+    const { nodes } = this.selection;
+    if (id === null) this.choose([]);
+    else if (!isMore) this.choose([id]);
+    else this.choose(nodes.has(id) ? [...nodes].filter((other) => other !== id) : [...nodes, id]);
+  }
+
+  // Select neurons, the last of which is shown in full, or a synapse.
+  choose(neurons, edge = null) {
+    const count = this.neurons?.length ?? 0;
+    this.selection = { nodes: new Set(neurons.filter((neuron) => neuron < count)), edge };
+    this.mark();
+    this.dispatchEvent(new Event("selected"));
+  }
+
+  get selected() {
+    return [...this.selection.nodes].at(-1) ?? null;
+  }
+
+  mark() {
+    for (const node of this.neurons ?? []) {
+      const isSelected = this.selection.nodes.has(node.neuron);
+      if (node.isSelected === isSelected && !node.group) continue;
       node.isSelected = isSelected;
-      node.group?.classList.toggle("selected", isSelected);
+      this.markNode(node);
     }
-    this.selected = neuron;
+    for (const edge of this.diagram.edges) edge.group?.classList.toggle("selected", edge === this.selection.edge);
     this.diagram.overview.request();
+  }
+
+  markNode(node) {
+    if (!node.group) return;
+    node.group.classList.toggle("selected", node.isSelected === true);
+    const isOnly = node.isSelected && this.selection.nodes.size === 1 && !isRecorded;
+    const known = node.group.querySelector(".handle");
+    if (isOnly && !known) {
+      const emit = (detail) => this.diagram.emit("connect", detail);
+      node.group.append(handle(this.diagram, node, emit));
+    } else if (!isOnly) {
+      known?.remove();
+    }
+  }
+
+  // A rectangle that is drawn with the shift key selects what is in it.
+  span(from, to) {
+    const [x1, y1] = this.diagram.pointOf(from);
+    const [x2, y2] = this.diagram.pointOf(to);
+    this.band ??= drawn("rect", { class: "band" });
+    const box = { x: Math.min(x1, x2), y: Math.min(y1, y2), width: Math.abs(x2 - x1), height: Math.abs(y2 - y1) };
+    for (const [name, value] of Object.entries(box)) this.band.setAttribute(name, value);
+    this.diagram.world.append(this.band);
+  }
+
+  spanned(from, to) {
+    this.band?.remove();
+    const [x1, y1] = this.diagram.pointOf(from);
+    const [x2, y2] = this.diagram.pointOf(to);
+    const isIn = ({ x, y }) => x >= Math.min(x1, x2) && x <= Math.max(x1, x2) && y >= Math.min(y1, y2) && y <= Math.max(y1, y2);
+    this.choose(this.neurons.filter(isIn).map((node) => node.neuron));
   }
 }
 

@@ -19,14 +19,17 @@ export class Run extends EventTarget {
     this.position = 0;
     this.chosen = new Map(); // neuron to rule, for the next step
     this.rest = 0; // a seed, or "first"
+    this.until = ""; // the condition at which a run pauses
+    this.reached = false; // whether the last answer ended there
     this.busy = false;
   }
 
   // A model that was read: its description, before anything of it was run.
   begin(opened) {
-    const { rest } = this;
+    const { rest, until } = this;
     this.clear();
     this.rest = opened.rest ?? rest;
+    this.until = until;
     this.model = opened.model;
     this.system = opened.system;
     // Transitions of nets have no tokens; they stand after the places.
@@ -106,10 +109,11 @@ export class Run extends EventTarget {
     if (isRecorded) return this.show(this.last);
     let refused = null;
     let left = most;
+    this.reached = false;
     if (this.chosen.size > 0) {
       refused = await this.extend(this.position, Math.min(left, 1), true);
     }
-    while (left > 0 && refused === null && !this.isHalted && !this.busy) {
+    while (left > 0 && refused === null && !this.isHalted && !this.busy && !this.reached) {
       const before = this.last;
       refused = await this.extend(this.last, Math.min(left, 500), true);
       if (this.last <= before) break;
@@ -120,9 +124,17 @@ export class Run extends EventTarget {
   }
 
   async extend(at, count, toEnd) {
-    const question = { at, count, chosen: [...this.chosen], rest: this.rest };
+    const question = { at, count, chosen: [...this.chosen], rest: this.rest, until: this.until };
     const answer = await this.asked("step", question, at + 1, toEnd);
+    this.reached = answer?.reached ?? false;
     return answer?.refused ?? null;
+  }
+
+  // The steps in which a condition holds, by number.
+  async where(query) {
+    const { model } = this;
+    const { steps } = await ask("where", { model, query });
+    return model === this.model ? steps : [];
   }
 
   // The shortest path to a configuration of the graph; its configurations by number.

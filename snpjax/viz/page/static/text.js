@@ -67,12 +67,26 @@ export class TextEditor {
     this.flag("•", "The text was changed");
   }
 
+  // Mark the lines that name a neuron, and show the first of them.
+  follow(name) {
+    this.name = name;
+    this.numbers();
+    const first = this.own?.values().next().value;
+    if (first === undefined || document.activeElement === this.field) return;
+    const height = this.field.scrollHeight / this.field.value.split("\n").length;
+    this.field.scrollTop = Math.max(0, (first - 1) * height - this.field.clientHeight / 2);
+  }
+
   numbers() {
-    const count = this.field.value.split("\n").length;
+    const lines = this.field.value.split("\n");
+    const count = lines.length;
     const wrong = this.wrong ?? new Set();
+    const named = this.name ? lines.flatMap((text, at) => (names(text, this.name) ? [at + 1] : [])) : [];
+    this.own = new Set(named);
     const parts = [""];
     for (let line = 1; line <= count; line += 1) {
       if (wrong.has(line)) parts.push(element("b", {}, `${line}`), "");
+      else if (this.own.has(line)) parts.push(element("mark", {}, `${line}`), "");
       else parts[parts.length - 1] += `${line}`;
       parts[parts.length - 1] += "\n";
     }
@@ -105,4 +119,15 @@ export class TextEditor {
       this.status(error.message);
     }
   }
+}
+
+// Whether a line has that name as a word.
+function names(line, name) {
+  let at = line.indexOf(name);
+  const isPart = (letter) => letter !== undefined && /[\p{L}\p{N}_]/u.test(letter);
+  while (at >= 0) {
+    if (!isPart(line[at - 1]) && !isPart(line[at + name.length])) return true;
+    at = line.indexOf(name, at + 1);
+  }
+  return false;
 }

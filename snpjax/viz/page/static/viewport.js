@@ -21,7 +21,11 @@ export class Viewport {
     svg.addEventListener("pointerdown", (event) => this.down(event));
     svg.addEventListener("pointermove", (event) => this.move(event));
     for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) {
-      svg.addEventListener(name, (event) => this.pointers.delete(event.pointerId));
+      svg.addEventListener(name, (event) => {
+        const first = this.pointers.get(event.pointerId);
+        this.pointers.delete(event.pointerId);
+        if (first && event.shiftKey && this.wasMoved) this.onspanned?.(first, event);
+      });
     }
     new ResizeObserver(() => this.isFitted && this.fit()).observe(svg);
   }
@@ -58,6 +62,8 @@ export class Viewport {
 
   down(event) {
     if (event.button !== 0) return;
+    this.wasMoved = false;
+    this.begun = event;
     this.pointers.set(event.pointerId, event);
   }
 
@@ -65,6 +71,11 @@ export class Viewport {
     const before = this.pointers.get(event.pointerId);
     if (before === undefined) return;
     if (event.buttons === 0) return void this.pointers.delete(event.pointerId);
+    if (event.shiftKey && this.pointers.size === 1 && this.onspan) {
+      this.wasMoved = true;
+      return void this.onspan(before, event);
+    }
+    this.wasMoved ||= distance(event, this.begun) > 4;
     if (this.pointers.size === 2) {
       const [other] = [...this.pointers.values()].filter((p) => p.pointerId !== event.pointerId);
       const was = distance(before, other);
