@@ -96,7 +96,7 @@ function selected() {
   const { selected: neuron, selection } = network;
   if (selection.edge !== null) inspector.showEdge(selection.edge);
   else inspector.show(neuron, selection.nodes.size);
-  choices.select(neuron);
+  choices.select(selection.nodes);
   editor.follow(neuron === null ? null : run.names()[neuron]);
   document.body.classList.toggle("has-neuron", neuron !== null || selection.edge !== null);
 }
@@ -119,6 +119,9 @@ function openFile(file) {
 }
 
 network.addEventListener("selected", selected);
+network.diagram.addEventListener("seen", ({ detail }) => {
+  choices.see(new Set(detail.map((node) => node.neuron)));
+});
 network.takes = (neuron) => editing.ends(neuron);
 editor.onread = (answer) => {
   show(answer);

@@ -46,6 +46,7 @@ export class Network extends EventTarget {
     this.diagram.addEventListener("near", ({ detail }) => this.renew(detail));
     run.addEventListener("opened", () => this.draw(false));
     run.addEventListener("moved", () => this.show());
+    run.addEventListener("chosen", () => this.show());
   }
 
   draw(keep) {
@@ -162,7 +163,10 @@ export class Network extends EventTarget {
         isTransition ? 40 : this.isCompact ? 76 : 104,
       ) + 2 * PAD,
       height: HEAD + (rules.length > 0 ? rules.length * LINE + 12 : 0),
-      paint: (group) => paintNeuron(group, node, title, rules, isTransition),
+      paint: (group) => {
+        paintNeuron(group, node, title, rules, isTransition);
+        node.rules.forEach((line, rule) => line.addEventListener("click", (event) => this.chooseRule(event, neuron, rule)));
+      },
       shown: {},
     };
     return node;
@@ -188,6 +192,15 @@ export class Network extends EventTarget {
     }
     this.diagram.overview.request();
     return undefined;
+  }
+
+  // A click on an applicable rule chooses it for the next step, and a second one takes that back.
+  chooseRule(event, neuron, rule) {
+    const { run } = this;
+    const can = run.row.can.get(neuron) ?? [];
+    if (isRecorded || can.length < 2 || !can.includes(rule)) return;
+    event.stopPropagation();
+    run.choose(neuron, run.chosen.get(neuron) === rule ? null : rule);
   }
 
   // A box that became an element shows what it would show if it had been one before.
@@ -219,7 +232,8 @@ export class Network extends EventTarget {
       const notes = [timer > 0 ? `closed ${timer}${waits}` : "", due ?? ""];
       node.note.textContent = notes.filter(Boolean).join(" · ");
     }
-    const rules = `${fired} ${can.join(",")}`;
+    const chosen = this.run.chosen.get(neuron) ?? -1;
+    const rules = `${fired} ${can.join(",")} ${chosen}`;
     if (shown.rules !== rules) {
       node.group.classList.toggle("fired", fired >= 0);
       node.group.classList.toggle("may", can.length > 0);
@@ -227,7 +241,9 @@ export class Network extends EventTarget {
       node.rules.forEach((line, rule) => {
         line.setAttribute(
           "class",
-          `rule${able.has(rule) ? " can" : ""}${fired === rule ? " fired" : ""}`,
+          ["rule", able.has(rule) && "can", able.has(rule) && able.size > 1 && "free", fired === rule && "fired", chosen === rule && "chosen"]
+            .filter(Boolean)
+            .join(" "),
         );
       });
     }
