@@ -25,7 +25,7 @@ const choices = new Choices(run);
 const editing = new Editing({ run, network, show: shown, say: (text) => transport.say(text) });
 new Search(run, network);
 new Trains(run);
-new Table(run);
+const table = new Table(run);
 
 let opened = null;
 
@@ -97,6 +97,7 @@ function selected() {
   if (selection.edge !== null) inspector.showEdge(selection.edge);
   else inspector.show(neuron, selection.nodes.size);
   choices.select(selection.nodes);
+  table.showColumn(neuron);
   editor.follow(neuron === null ? null : run.names()[neuron]);
   document.body.classList.toggle("has-neuron", neuron !== null || selection.edge !== null);
 }
