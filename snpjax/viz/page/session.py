@@ -15,6 +15,7 @@ from ...io import ReadError, WriteError
 from ...io.errors import MAX_SHOWN
 from ...io.formats import formats_of
 from ...sleptsov import SleptsovNet
+from ...spiking import SpikingSystem
 from ...spiking.model.validity import Level
 from .edits import Edit
 from .explored import MOST_CONFIGURATIONS, explored, follow, graph_json
@@ -39,6 +40,7 @@ from .texts import (
     formats_json,
     is_alone,
     open_model,
+    opened_system,
     serialize,
 )
 
@@ -265,6 +267,17 @@ class Session:
             raise Refused("This model is no longer kept. Open the text again.")
         self._models.move_to_end(number)
         return self._models[number]
+
+
+def new_session(*, level: Level = "extended") -> Session:
+    """A session that begins with an empty system.
+
+    **Arguments:**
+
+    - `level`: the level of validity that is required of what is made of it.
+    """
+    found = opened_system(SpikingSystem([], level=level))
+    return Session(found.name, found.text, level=level)
 
 
 def _stem(name: str) -> str:
