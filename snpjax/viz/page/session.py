@@ -14,7 +14,6 @@ from ...explore import Graph
 from ...io import ReadError, WriteError
 from ...io.errors import MAX_SHOWN
 from ...io.formats import formats_of
-from ...sleptsov import SleptsovNet
 from ...spiking import SpikingSystem
 from ...spiking.model.validity import Level
 from .edits import Edit
@@ -29,8 +28,9 @@ from .models import (
     stepper_of,
 )
 from .palette import palette_json
+from .properties import checked, numbers_json, witnessed
 from .queries import condition_of
-from .stepping import AbstractStepper, Refused, Rest, Stepper
+from .stepping import AbstractStepper, Moment, Refused, Rest
 from .texts import (
     MODEL_FORMATS,
     OpenedModel,
@@ -93,6 +93,8 @@ class Session:
             "explore": self._explore,
             "go": self._go,
             "where": self._where,
+            "property": self._property,
+            "numbers": self._numbers,
         }
 
     def answer(self, call: str, question: Answer) -> Answer:
@@ -233,23 +235,39 @@ class Session:
 
     def _explore(self, question: Answer, kept: _Kept) -> Answer:
         most, system = _number(question, "most"), kept.found.system
-        if isinstance(system, SleptsovNet):
-            raise Refused("The graph of a net is not drawn here. Use snpjax.explore(net).")
         kept.graph = explored(system, min(max(most, 1), MOST_CONFIGURATIONS))
         return graph_json(kept.graph)
 
     def _go(self, question: Answer, kept: _Kept) -> Answer:
         stepper = kept.stepper
-        if kept.graph is None or not isinstance(stepper, Stepper):
+        if kept.graph is None:
             raise Refused("The graph was not explored yet.")
         configuration = _number(question, "configuration")
         moments = follow(stepper, kept.graph, configuration)
-        rows = [stepper.row_json(m, b) for m, b in zip(moments, [None, *moments], strict=False)]
-        return {"rows": rows, "path": kept.graph.path_to(configuration)}
+        return {"rows": self._rows(kept, moments), "path": kept.graph.path_to(configuration)}
 
     def _where(self, question: Answer, kept: _Kept) -> Answer:
         holds = condition_of(kept.found.system, _text(question, "query"))
         return {"steps": np.flatnonzero(holds(kept.stepper.moments)).tolist()}
+
+    def _property(self, question: Answer, kept: _Kept) -> Answer:
+        verdict = checked(kept.found.system, _text(question, "query"))
+        answer = {"status": verdict.status.value, "text": f"{verdict}", "rows": None, "loop": None}
+        if verdict.witness is None:
+            return answer
+        try:
+            moments = witnessed(kept.stepper, verdict)
+        except Refused as error:
+            return {**answer, "text": f"{verdict}\n{error}"}
+        loop = None if verdict.loop is None else min(verdict.loop, len(moments) - 1)
+        return {**answer, "rows": self._rows(kept, moments), "loop": loop}
+
+    def _numbers(self, question: Answer, kept: _Kept) -> Answer:
+        return numbers_json(kept.found.system, _number(question, "most"))
+
+    def _rows(self, kept: _Kept, moments: list[Moment[Any]]) -> list[dict[str, Any]]:
+        pairs = zip(moments, [None, *moments], strict=False)
+        return [kept.stepper.row_json(moment, before) for moment, before in pairs]
 
     # ---- models ----
 

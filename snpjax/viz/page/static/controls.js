@@ -58,7 +58,7 @@ export class Transport {
   get canStep() {
     const { run } = this;
     if (run.model === null || run.row.isBlank) return false;
-    const isKnown = run.position < run.last && run.chosen.size === 0;
+    const isKnown = (run.position < run.last || (run.loop !== null && run.loop < run.last)) && run.chosen.size === 0;
     return isKnown || (!isRecorded && !run.row.halted);
   }
 
@@ -73,7 +73,7 @@ export class Transport {
     find("run").textContent = this.timer === null ? "Run" : "Pause";
     find("position").max = run.last;
     find("position").value = run.position;
-    const halts = run.row?.halted ? ", halted" : "";
+    const halts = run.row?.halted ? ", halted" : run.loop !== null ? `, steps ${run.loop} to ${run.last} for ever` : "";
     find("where").textContent = `step ${run.position} of ${run.last}${halts}`;
     if (this.waiting.length > 0 && !run.busy && run.model !== null && !run.row.isBlank) {
       queueMicrotask(() => this.waiting.shift()?.());

@@ -8,6 +8,7 @@ import { Editing } from "./editing.js";
 import { GraphView } from "./graph.js";
 import { Inspector } from "./inspector.js";
 import { Network } from "./network.js";
+import { Properties } from "./properties.js";
 import { Run } from "./run.js";
 import { Search } from "./search.js";
 import { Table } from "./table.js";
@@ -23,6 +24,7 @@ const transport = new Transport(run);
 const tabs = new Tabs(["system", "graph", "text"]);
 const choices = new Choices(run);
 const editing = new Editing({ run, network, show: shown, say: (text) => transport.say(text) });
+new Properties(run);
 new Search(run, network);
 new Trains(run);
 const table = new Table(run);
@@ -62,7 +64,7 @@ function shown(answer, selected, { isEdit = false } = {}) {
   }
   run.begin(answer);
   legend();
-  find("tab-graph").hidden = isRecorded || run.isNet;
+  find("tab-graph").hidden = isRecorded;
   editing.shown(answer, { isEdit });
   network.choose(selected);
   if (answer.remarks?.length > 0) inspector.say(answer.remarks);

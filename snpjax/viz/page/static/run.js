@@ -21,6 +21,7 @@ export class Run extends EventTarget {
     this.rest = 0; // a seed, or "first"
     this.until = ""; // the condition at which a run pauses
     this.reached = false; // whether the last answer ended there
+    this.loop = null; // where the computation goes on after its last configuration, for ever
     this.busy = false;
   }
 
@@ -62,6 +63,7 @@ export class Run extends EventTarget {
 
   // Rows from a number on; what was there is forgotten.
   take(from, rows) {
+    this.loop = null;
     this.rows.length = from;
     for (const row of rows) {
       row.network ??= this.rows.at(-1)?.network ?? null;
@@ -97,6 +99,10 @@ export class Run extends EventTarget {
     if (this.busy || this.model === null) return null;
     if (this.chosen.size === 0 && this.position < this.last) {
       this.show(this.position + 1);
+      return null;
+    }
+    if (this.chosen.size === 0 && this.loop !== null) {
+      this.show(this.loop === this.last ? this.last : this.loop + 1); // the last one is its first one
       return null;
     }
     if (this.row.halted || isRecorded) return null;
@@ -145,6 +151,17 @@ export class Run extends EventTarget {
     return answer?.path ?? null;
   }
 
+  // What is known of a property; its witness becomes the computation that is shown.
+  async prove(query) {
+    if (this.busy) throw new Refusal("A step is being made. Wait for it.");
+    const answer = await this.asked("property", { query }, 0, false);
+    if (answer === null || answer.rows === null) return answer;
+    this.loop = answer.loop;
+    this.position = 0;
+    this.announce("moved");
+    return answer;
+  }
+
   // The answer to a question for rows from a number on, of which the first or the last is shown; null
   // where another model was opened meanwhile.
   async asked(call, question, from, toEnd) {
@@ -154,6 +171,7 @@ export class Run extends EventTarget {
     try {
       const answer = await ask(call, { model, ...question });
       if (model !== this.model) return null;
+      if (answer.rows === null) return answer;
       this.take(from, answer.rows);
       this.position = toEnd ? this.last : from;
       this.chosen.clear();

@@ -75,10 +75,12 @@ export class Table {
     const from = Math.max(0, run.position - ROWS_AROUND);
     const to = Math.min(run.rows.length, run.position + ROWS_AROUND);
     for (const [index, { row, line }] of this.rows) {
-      if (index >= from && index < to && run.rows[index] === row) continue;
+      const isSame = run.rows[index] === row && this.loop === run.loop;
+      if (index >= from && index < to && isSame) continue;
       line.remove();
       this.rows.delete(index);
     }
+    this.loop = run.loop;
     let before = null;
     for (let index = to - 1; index >= from; index -= 1) {
       const known = this.rows.get(index);
@@ -141,13 +143,16 @@ export class Table {
     const more = row.fired.length > MOST_FIRED ? `   and ${row.fired.length - MOST_FIRED} more` : "";
     const end = index === 0 ? `initial ${this.run.isNet ? "marking" : "configuration"}` : fired + more;
     const halts = row.halted ? element("span", { class: "halts" }, "halts") : null;
+    const { loop, last } = this.run;
+    const around = loop === null || row.halted ? null : index === loop ? "repeated from here" : index === last ? `as in step ${loop}` : null;
+    const loops = around === null ? null : element("span", { class: "halts loop" }, around);
     return element(
       "tr",
       {},
       element("th", { scope: "row" }, go),
       ...cells,
       ...hidden,
-      element("td", { class: "fired" }, end, halts),
+      element("td", { class: "fired" }, end, halts, loops),
     );
   }
 }
