@@ -420,7 +420,7 @@ def test_nets_of_unknown_suffixes_are_told_the_known_ones():
 
 def test_a_system_that_is_too_large_says_so():
     text = PAIR.replace("@mu = p, q;", f"@mu = p, q; @mu += r{{i}}: 1 <= i <= {MAX_NEURONS};")
-    with pytest.raises(snp.ReadError, match="more than the 5,000"):
+    with pytest.raises(snp.ReadError, match="more than the 20,000"):
         open_model("pair.pli", text, format=None, level="extended")
 
 

@@ -25,8 +25,9 @@ def explored(model: SpikingSystem | SleptsovNet, max_configurations: int) -> Gra
 
     **Raises:** `Refused` for what cannot be explored.
     """
+    subject: Any = model  # of one kind or the other
     try:
-        return explore(model, max_configurations=max_configurations, chunks=[2**8])
+        return explore(subject, max_configurations=max_configurations, chunks=[2**8])
     except (NotImplementedError, ValueError) as error:
         raise Refused(f"{error}") from None
 

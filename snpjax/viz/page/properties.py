@@ -6,7 +6,6 @@ from ...check import check
 from ...check.query.errors import QueryError
 from ...check.verdict import Verdict
 from ...explore import explore
-from ...machine import Explorable
 from ...sleptsov import SleptsovNet
 from ...spiking import SpikingSystem
 from .explored import replayed
@@ -24,7 +23,7 @@ def checked(model: SpikingSystem | SleptsovNet, text: str) -> Verdict[Any, Any]:
 
     **Raises:** `Refused` for a text that is not a query, and models that cannot be explored.
     """
-    subject: Explorable[Any, Any] = model
+    subject: Any = model  # of one kind or the other
     try:
         return check(subject, text, seconds=_SECONDS, max_configurations=_MOST_CONFIGURATIONS)
     except (QueryError, NotImplementedError, ValueError) as error:

@@ -92,6 +92,7 @@ class Session:
             "step": self._step,
             "explore": self._explore,
             "go": self._go,
+            "replay": self._replay,
             "where": self._where,
             "property": self._property,
             "numbers": self._numbers,
@@ -245,6 +246,20 @@ class Session:
         configuration = _number(question, "configuration")
         moments = follow(stepper, kept.graph, configuration)
         return {"rows": self._rows(kept, moments), "path": kept.graph.path_to(configuration)}
+
+    def _replay(self, question: Answer, kept: _Kept) -> Answer:
+        """Steps after number `at`, each as it was chosen: those of a branch that was left."""
+        at, steps = _number(question, "at"), question.get("steps")
+        if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+            raise Refused(f"`steps` is {steps!r:.60}. Give a list of objects.")
+        rows: list[dict[str, Any]] = []
+        for number, step in enumerate(steps, start=at):
+            chosen, rest = _pairs(step, "chosen"), _rest(step)
+            some, refused = next_rows(kept.found.system, kept.stepper, number, 1, chosen, rest)
+            if refused is not None:
+                raise refused
+            rows += some
+        return {"rows": rows}
 
     def _where(self, question: Answer, kept: _Kept) -> Answer:
         holds = condition_of(kept.found.system, _text(question, "query"))

@@ -1,6 +1,7 @@
 // The page: what belongs to what.
 
 import { ask, isRecorded, recording } from "./backend.js";
+import { Branches } from "./branches.js";
 import { Choices } from "./choices.js";
 import { helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
 import { element, fill, find, plural } from "./dom.js";
@@ -9,6 +10,7 @@ import { GraphView } from "./graph.js";
 import { Inspector } from "./inspector.js";
 import { Network } from "./network.js";
 import { Properties } from "./properties.js";
+import { Counts, historyTabs, Raster } from "./raster.js";
 import { Run } from "./run.js";
 import { Search } from "./search.js";
 import { Table } from "./table.js";
@@ -28,6 +30,10 @@ new Properties(run);
 new Search(run, network);
 new Trains(run);
 const table = new Table(run);
+const raster = new Raster(run, find("history-raster"));
+const counts = new Counts(run, find("history-counts"));
+new Branches(run, (text) => transport.say(text));
+historyTabs(["table", "raster", "counts", "branches"], { raster, counts });
 
 let opened = null;
 
@@ -100,6 +106,7 @@ function selected() {
   else inspector.show(neuron, selection.nodes.size);
   choices.select(selection.nodes);
   table.showColumn(neuron);
+  counts.select(selection.nodes);
   editor.follow(neuron === null ? null : run.names()[neuron]);
   document.body.classList.toggle("has-neuron", neuron !== null || selection.edge !== null);
 }

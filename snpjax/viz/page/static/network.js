@@ -194,11 +194,12 @@ export class Network extends EventTarget {
     return undefined;
   }
 
-  // A click on an applicable rule chooses it for the next step, and a second one takes that back.
+  // In a neuron that is selected, a click on an applicable rule chooses it for the next step, and a
+  // second one takes that back.
   chooseRule(event, neuron, rule) {
     const { run } = this;
     const can = run.row.can.get(neuron) ?? [];
-    if (isRecorded || can.length < 2 || !can.includes(rule)) return;
+    if (isRecorded || !this.selection.nodes.has(neuron) || can.length < 2 || !can.includes(rule)) return;
     event.stopPropagation();
     run.choose(neuron, run.chosen.get(neuron) === rule ? null : rule);
   }
@@ -221,7 +222,7 @@ export class Network extends EventTarget {
     const fired = row.done.get(neuron)?.[0] ?? -1;
     node.look = fired >= 0 ? "fired" : timer > 0 ? "closed" : can.length > 0 ? "may" : "plain";
     node.holds = count !== undefined && count !== 0;
-    node.counted = count === undefined ? undefined : short(count);
+    node.number = count === undefined ? undefined : short(count);
     if (!node.group) return;
     if (shown.count !== count && count !== undefined) node.showCount(count);
     const due = row.due.get(neuron);

@@ -30,7 +30,7 @@ export class Overview {
   }
 
   // Nodes with {x, y, width, height, title}, and arrows with {from, to}; what they look like is read
-  // when they are drawn: `node.look` ("plain", "fired", "may", "closed"), `node.counted`, and
+  // when they are drawn: `node.look` ("plain", "fired", "may", "closed"), `node.number`, and
   // `edge.marked`.
   load(nodes, edges) {
     this.nodes = nodes;
@@ -192,9 +192,9 @@ export class Overview {
     const middle = top + 17 * scale;
     pen.textAlign = "left";
     pen.fillText(node.title ?? "", left + 12 * scale, middle);
-    if (node.counted === undefined) return;
+    if (node.number === undefined) return;
     pen.textAlign = "right";
-    pen.fillText(node.counted, left + across - 14 * scale, middle);
+    pen.fillText(node.number, left + across - 14 * scale, middle);
   }
 }
 

@@ -64,9 +64,13 @@ export class Run extends EventTarget {
   // Rows from a number on; what was there is forgotten.
   take(from, rows) {
     this.loop = null;
+    if (from < this.rows.length && !this.row.isBlank) {
+      this.dispatchEvent(new CustomEvent("left", { detail: [...this.rows] }));
+    }
     this.rows.length = from;
     for (const row of rows) {
       row.network ??= this.rows.at(-1)?.network ?? null;
+      row.by ??= chosenIn(row); // how it can be made again
       row.timer = new Map(row.timers);
       row.waiting = new Map(row.pending);
       row.due = dueOf(row.flights);
@@ -129,6 +133,25 @@ export class Run extends EventTarget {
     return refused;
   }
 
+  // Another computation that was made before, whose first steps are those of this one.
+  async walk(rows, split) {
+    if (isRecorded) {
+      this.take(0, []);
+      this.rows = [...rows];
+      this.position = Math.min(this.position, this.last);
+      return this.announce("moved");
+    }
+    if (this.busy) throw new Refusal("A step is being made. Wait for it.");
+    const steps = rows.slice(split + 1).map((row) => row.by);
+    if (steps.includes(undefined)) throw new Refusal("This branch was not made step by step.");
+    const position = Math.min(this.position, rows.length - 1);
+    const answer = await this.asked("replay", { at: split, steps }, split + 1, true);
+    if (answer === null) return undefined;
+    this.rows = [...rows]; // the same ones as before, not their like
+    this.position = position;
+    return this.announce("moved");
+  }
+
   async extend(at, count, toEnd) {
     const question = { at, count, chosen: [...this.chosen], rest: this.rest, until: this.until };
     const answer = await this.asked("step", question, at + 1, toEnd);
@@ -173,6 +196,7 @@ export class Run extends EventTarget {
       if (model !== this.model) return null;
       if (answer.rows === null) return answer;
       this.take(from, answer.rows);
+      if (call === "step") this.mark(from, question);
       this.position = toEnd ? this.last : from;
       this.chosen.clear();
       this.announce("moved");
@@ -180,6 +204,13 @@ export class Run extends EventTarget {
     } finally {
       this.busy = false;
       this.announce("busy");
+    }
+  }
+
+  // How rows were made, so that they can be made again.
+  mark(from, { chosen, rest }) {
+    for (let at = from; at <= this.last; at += 1) {
+      this.rows[at].by = { chosen: at === from ? chosen : [], rest };
     }
   }
 
@@ -256,4 +287,11 @@ function blank(spikes) {
     done: none,
     sent: none,
   };
+}
+
+// All rules that were selected: they make a step again that a graph or a proof found.
+function chosenIn(row) {
+  const size = row.spikes.length;
+  const chosen = row.fired.map(([neuron, rule]) => (neuron >= size ? [CHOOSER, neuron - size] : [neuron, rule]));
+  return { chosen, rest: "first" };
 }
