@@ -163,9 +163,11 @@ export class Counts extends AbstractPlot {
     });
     pen.setLineDash([]);
     const names = run.names();
-    const items = neurons.map((neuron, index) =>
-      element("li", { style: `--line: ${LINES[index]}` }, `${names[neuron]}: ${run.row.spikes[neuron]}`),
-    );
+    const items = neurons.map((neuron, index) => {
+      const item = element("li", {}, `${names[neuron]}: ${run.row.spikes[neuron]}`);
+      item.style.setProperty("--line", LINES[index]);
+      return item;
+    });
     const left = known - neurons.length;
     const more = own.length === 0 && left > 0 ? hint(`and ${plural(left, run.words.node)} more; select some to see them`) : null;
     fill(this.key, ...items, more);

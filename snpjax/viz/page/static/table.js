@@ -103,7 +103,9 @@ export class Table {
 
   // The room of columns that are not there.
   gap(kind, columns) {
-    return [element(kind, { class: "gap", style: `min-width: ${columns * COLUMN}px`, "aria-hidden": "true" })];
+    const cell = element(kind, { class: "gap", "aria-hidden": "true" });
+    cell.style.minWidth = `${columns * COLUMN}px`;
+    return [cell];
   }
 
   reveal(line) {
