@@ -1,6 +1,8 @@
 """The server of the page: whom it answers, and that its steps are those of the model."""
 
+import base64
 import errno
+import gzip
 import http.client
 import json
 import os
@@ -721,24 +723,27 @@ def test_every_configuration_of_the_graph_can_be_gone_to(server):
 # ---- one file ----
 
 
-class _Scripts(HTMLParser):
-    """What a browser takes for elements, and the texts of the scripts."""
+class _Elements(HTMLParser):
+    """What a browser takes for elements."""
 
     def __init__(self, text: str):
         HTMLParser.__init__(self)
         self.tags: list[str] = []
-        self.scripts: list[str] = []
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
-        if tag == "script":
-            self.scripts.append("")
 
-    def handle_data(self, data):
-        if self.tags[-1:] == ["script"]:
-            self.scripts[-1] += data
+
+def packed_in(page):
+    """What an exported page unpacks: its modules, and what it shows."""
+    (packed,) = re.findall(r'id="packed">([^<]*)</script>', page)
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
+def recorded_in(page):
+    return packed_in(page)["recorded"]
 
 
 def test_a_file_holds_a_run_and_no_markup_of_the_model():
@@ -749,22 +754,23 @@ def test_a_file_holds_a_run_and_no_markup_of_the_model():
     )
     page = recorded_page(found, max_steps=9, rest=0)
     assert HOSTILE not in page
-    seen = _Scripts(page)
-    assert seen.tags == _Scripts(plain).tags
-    value = json.loads(seen.scripts[1])
+    seen = _Elements(page)
+    assert seen.tags == _Elements(plain).tags
+    value = recorded_in(page)
     assert value["text"] == text
     run = snp.run(found.system, max_steps=9, choice=snp.UniformChoice(jr.key(0)))
     assert [row["spikes"] for row in value["rows"]] == run.configurations.tolist()
     # It needs nothing else, and may load nothing else.
     assert not re.search(r'(src|href)="(?!data:)', page)
     assert "default-src 'none'" in page
-    assert set(json.loads(seen.scripts[0])["imports"]) >= {"snpjax/main", "snpjax/dagre.esm"}
+    assert set(packed_in(page)["modules"]) >= {"snpjax/main", "snpjax/dagre.esm"}
+    assert len(page.encode()) <= 300_000
 
 
 def test_a_file_says_why_its_run_ends(monkeypatch):
     monkeypatch.setattr("snpjax.viz.page.models._MOST_STEPS", 2)
     found = open_model("p.pli", PAIR, format=None, level="extended")
-    value = json.loads(_Scripts(recorded_page(found, max_steps=9, rest=0)).scripts[1])
+    value = recorded_in(recorded_page(found, max_steps=9, rest=0))
     assert len(value["rows"]) == 3 and "keeps 2 steps" in value["refused"]
 
 
@@ -793,7 +799,7 @@ def test_export_writes_one_file(pair_file, tmp_path):
     target = tmp_path / "page.html"
     result = view(pair_file, "--export", target, "--steps", "2")
     assert result.exit_code == 0 and f"{target}: written" in result.output
-    value = json.loads(_Scripts(target.read_text()).scripts[1])
+    value = recorded_in(target.read_text())
     assert len(value["rows"]) == 3 and value["name"] == "pair.pli"
 
 

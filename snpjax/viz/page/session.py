@@ -30,6 +30,7 @@ from .models import (
 from .palette import palette_json
 from .properties import checked, numbers_json, witnessed
 from .queries import condition_of
+from .recorded import page_of
 from .stepping import AbstractStepper, Moment, Refused, Rest
 from .texts import (
     MODEL_FORMATS,
@@ -86,6 +87,7 @@ class Session:
             "edit": self._edit,
             "change": self._change,
             "save": self._save,
+            "page": self._page,
         }
         self._steppers: Mapping[str, Callable[[Answer, _Kept], Answer]] = {
             "first": self._first,
@@ -233,6 +235,13 @@ class Session:
             raise Refused(f"{error}") from None
         name = f"{_stem(kept.found.name)}{format.suffixes[0]}"
         return {"written": True, "name": name, "text": text, "losses": list(losses)}
+
+    def _page(self, question: Answer) -> Answer:
+        """What the page shows as a file of its own: it has the rows already."""
+        kept, run = self._model(question), question.get("run")
+        if not isinstance(run, dict) or not isinstance(run.get("rows"), list):
+            raise Refused("Give the `run` with its `rows`.")
+        return {"name": f"{_stem(kept.found.name)}.html", "text": page_of(kept.found, run)}
 
     def _explore(self, question: Answer, kept: _Kept) -> Answer:
         most, system = _number(question, "most"), kept.found.system

@@ -2,6 +2,7 @@
 
 import { Refusal } from "./backend.js";
 import { element, fill, find, hint, plural } from "./dom.js";
+import { splitOf } from "./run.js";
 
 const MOST_BRANCHES = 200;
 const MOST_DIFFERENCES = 8;
@@ -13,7 +14,7 @@ export class Branches {
     this.place = find("history-branches");
     this.branches = [];
     run.addEventListener("opened", () => {
-      this.branches = run.kept ?? [];
+      this.branches = run.kept;
       this.show();
     });
     run.addEventListener("left", ({ detail }) => this.leave(detail));
@@ -27,11 +28,14 @@ export class Branches {
     if (this.branches.length > MOST_BRANCHES) this.branches.shift();
   }
 
+  // What goes on in the computation that is shown is a part of it.
+  get others() {
+    return this.branches.filter((branch) => this.run.rows.indexOf(branch.rows.at(-1)) < 0);
+  }
+
   show() {
-    const { run } = this;
+    const { run, others } = this;
     if (run.system === null) return fill(this.place);
-    // What goes on in the computation that is shown is a part of it.
-    const others = this.branches.filter((branch) => run.rows.indexOf(branch.rows.at(-1)) < 0);
     if (others.length === 0) {
       return fill(this.place, hint("There is one computation. Go back, choose another rule and step: both are kept here."));
     }
@@ -76,11 +80,4 @@ export class Branches {
       this.say(error.message);
     }
   }
-}
-
-// The last step that two computations share.
-export function splitOf(rows, others) {
-  let at = 0;
-  while (at + 1 < Math.min(rows.length, others.length) && rows[at + 1] === others[at + 1]) at += 1;
-  return at;
 }

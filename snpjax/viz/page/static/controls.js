@@ -242,12 +242,16 @@ export function saveDialog(run, formats, current) {
   find("save-cancel").addEventListener("click", () => dialog.close());
 }
 
-export function pictureDialog(shownDiagram, name) {
+export function pictureDialog(shownDiagram, name, savePage) {
   const dialog = find("picture-dialog");
   find("picture").addEventListener("click", () => dialog.showModal());
   find("picture-cancel").addEventListener("click", () => dialog.close());
   find("picture-svg").addEventListener("click", () => {
     saveSvg(shownDiagram(), name());
+    dialog.close();
+  });
+  find("picture-page").addEventListener("click", async () => {
+    await savePage();
     dialog.close();
   });
   find("picture-png").addEventListener("click", async () => {

@@ -48,9 +48,9 @@ export class Diagram extends EventTarget {
 
   // Nodes: {id, width, height, label, kind, paint(group)}; edges: {source, target, label, kind}.
   // Both are kept, and may be changed by `mark` later.
-  draw(nodes, edges, { positions = null, keep = false } = {}) {
+  draw(nodes, edges, { positions = null, isExact = false, keep = false } = {}) {
     const room = this.svg.parentNode.getBoundingClientRect();
-    arrange(nodes, edges, { room, positions });
+    arrange(nodes, edges, { room, positions, isExact });
     this.nodes = new Map(nodes.map((node) => [node.id, node]));
     this.edges = edges;
     for (const node of nodes) node.edges = [];

@@ -14,9 +14,9 @@ const MOST_TRIED = 120;
 
 // Give every node x and y, its middle, and maybe every edge the points it runs through, so that
 // they can be shown large in a room of that width and height.
-export function arrange(nodes, edges, { room, positions = null }) {
+export function arrange(nodes, edges, { room, positions = null, isExact = false }) {
   for (const edge of edges) edge.points = null;
-  if (positions !== null && placed(nodes, positions)) return;
+  if (positions !== null && placed(nodes, positions, isExact)) return;
   if (nodes.length > MOST_LAYERED.nodes || edges.length > MOST_LAYERED.edges) {
     return void inRows(nodes, edges, room);
   }
@@ -69,14 +69,15 @@ function layered(nodes, edges, direction, room) {
   return Math.min(room.width / width, room.height / height);
 }
 
-// The places of a file, with as much more room as the boxes need; whether that works.
-function placed(nodes, positions) {
+// The places of a file, with as much more room as the boxes need unless they are exact; whether that
+// works.
+function placed(nodes, positions, isExact) {
   const known = nodes.filter((node) => node.neuron !== undefined);
   if (positions.length !== known.length) return false;
   known.forEach((node) => ([node.x, node.y] = positions[node.neuron]));
   const sorted = [...known].sort((a, b) => a.x - b.x);
   let scale = 1;
-  for (let i = 0; i < sorted.length; i += 1) {
+  for (let i = 0; i < sorted.length && !isExact; i += 1) {
     for (let j = i + 1; j < Math.min(sorted.length, i + 200); j += 1) {
       const [a, b] = [sorted[i], sorted[j]];
       const across = ((a.width + b.width) / 2 + GAP) / Math.abs(a.x - b.x);

@@ -4,7 +4,7 @@ import { ask, isRecorded, recording } from "./backend.js";
 import { Branches } from "./branches.js";
 import { Choices } from "./choices.js";
 import { helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
-import { element, fill, find, plural } from "./dom.js";
+import { element, fill, find, plural, saveAs } from "./dom.js";
 import { Editing } from "./editing.js";
 import { GraphView } from "./graph.js";
 import { Inspector } from "./inspector.js";
@@ -32,7 +32,7 @@ new Trains(run);
 const table = new Table(run);
 const raster = new Raster(run, find("history-raster"));
 const counts = new Counts(run, find("history-counts"));
-new Branches(run, (text) => transport.say(text));
+const branches = new Branches(run, (text) => transport.say(text));
 historyTabs(["table", "raster", "counts", "branches"], { raster, counts });
 
 let opened = null;
@@ -70,7 +70,7 @@ function shown(answer, selected, { isEdit = false } = {}) {
   }
   run.begin(answer);
   legend();
-  find("tab-graph").hidden = isRecorded;
+  find("tab-graph").hidden = isRecorded && !begun.graph;
   editing.shown(answer, { isEdit });
   network.choose(selected);
   if (answer.remarks?.length > 0) inspector.say(answer.remarks);
@@ -123,6 +123,13 @@ function legend() {
   fill(find("legend"), ...items.map(([kind, text]) => element("li", { class: kind }, text)));
 }
 
+// What is shown, with its branches and the graph, as a file that needs no server.
+async function savePage() {
+  const question = { model: run.model, run: run.recorded(branches.others, graph.found) };
+  const { name, text } = await ask("page", question);
+  saveAs(name, new Blob([text], { type: "text/html" }));
+}
+
 function openFile(file) {
   if (!file) return;
   file.text().then((text) => editor.read(file.name, text));
@@ -166,11 +173,13 @@ saveDialog(run, begun.formats, () => opened?.format);
 pictureDialog(
   diagramOfView,
   () => opened.name.replace(/\.[^.]*$/, "") || "snpjax",
+  () => transport.attempt(savePage),
 );
 if (isRecorded) {
   document.body.classList.add("recorded");
-  for (const id of ["open", "save"]) find(id).hidden = true;
+  for (const id of ["open", "save", "picture-page", "explore", "prove"]) find(id).hidden = true;
 }
 show(begun);
+if (begun.graph) graph.show(begun.graph);
 document.body.classList.add("ready");
 performance.mark("ready");

@@ -83,20 +83,22 @@ export class Network extends EventTarget {
       }
     });
     this.neurons = nodes.slice(0, names.length);
-    this.diagram.draw(nodes, edges, { positions: this.known(names), keep });
+    const { positions, isExact } = this.known(names);
+    this.diagram.draw(nodes, edges, { positions, isExact, keep });
     this.show();
     this.mark();
   }
 
-  // Where the neurons stand, if the model says so, or if most of them were drawn before.
+  // Where the neurons stand: where they were drawn before an edit, or as the model says.
   known(names) {
     const { system, row } = this.run;
-    if (system.grows && row.network !== null) return null;
-    if (system.positions !== null) return system.positions;
-    const expected = [...(this.expected ?? [])];
+    if (system.grows && row.network !== null) return { positions: null, isExact: false };
+    const expected = this.expected ?? [];
     this.expected = [];
-    if (names.filter((name) => this.places.has(name)).length * 2 < names.length) return null;
-    return names.map((name) => this.places.get(name) ?? expected.shift() ?? this.free([0, 0]));
+    const { positions } = system;
+    if (names.filter((name) => this.places.has(name)).length * 2 < names.length) return { positions, isExact: false };
+    const place = (name, index) => this.places.get(name) ?? positions?.[index] ?? expected.shift() ?? this.free([0, 0]);
+    return { positions: names.map(place), isExact: true };
   }
 
   // The places of all neurons, in order.

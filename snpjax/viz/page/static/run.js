@@ -6,6 +6,9 @@ import { ask, isRecorded, recording, Refusal } from "./backend.js";
 // Who chooses in a net: nobody in particular.
 export const CHOOSER = -1;
 
+// What the server says of a configuration; the rest is derived.
+const FIELDS = ["step", "spikes", "timers", "pending", "flights", "options", "texts", "halted", "fired", "emitted", "outputs", "network"];
+
 export class Run extends EventTarget {
   constructor() {
     super();
@@ -21,6 +24,7 @@ export class Run extends EventTarget {
     this.rest = 0; // a seed, or "first"
     this.until = ""; // the condition at which a run pauses
     this.reached = false; // whether the last answer ended there
+    this.kept = []; // branches that a file holds
     this.loop = null; // where the computation goes on after its last configuration, for ever
     this.busy = false;
   }
@@ -42,9 +46,15 @@ export class Run extends EventTarget {
 
   async first() {
     const { model } = this;
-    const { rows, refused } = isRecorded ? recording() : await ask("first", { model });
+    const { rows, refused, branches, loop } = isRecorded ? recording() : await ask("first", { model });
     if (model !== this.model) return null; // another one was opened meanwhile
+    for (const { name, from, rows: own } of branches ?? []) {
+      const before = rows.slice(0, from + 1);
+      this.take(0, [...before, ...own]);
+      this.kept.push({ name, rows: [...this.rows] });
+    }
     this.take(0, rows);
+    this.loop = loop ?? null;
     this.announce("moved");
     return refused ?? null; // why a run that was exported ends
   }
@@ -207,6 +217,16 @@ export class Run extends EventTarget {
     }
   }
 
+  // All that a file needs to show this computation and those branches.
+  recorded(branches, graph) {
+    const plain = (rows) => rows.map((row) => Object.fromEntries(FIELDS.filter((name) => name in row).map((name) => [name, row[name]])));
+    const others = branches.map(({ name, rows }) => {
+      const from = splitOf(rows, this.rows);
+      return { name, from, rows: plain(rows.slice(from + 1)) };
+    });
+    return { rows: plain(this.rows), branches: others, graph, rest: this.rest, loop: this.loop };
+  }
+
   // How rows were made, so that they can be made again.
   mark(from, { chosen, rest }) {
     for (let at = from; at <= this.last; at += 1) {
@@ -287,6 +307,13 @@ function blank(spikes) {
     done: none,
     sent: none,
   };
+}
+
+// The last step that two computations share.
+export function splitOf(rows, others) {
+  let at = 0;
+  while (at + 1 < Math.min(rows.length, others.length) && rows[at + 1] === others[at + 1]) at += 1;
+  return at;
 }
 
 // All rules that were selected: they make a step again that a graph or a proof found.
