@@ -108,6 +108,44 @@ def test_several_are_selected_copied_and_removed(visit):
     shown(page.locator("#network .neuron.selected")).to_have_count(0)
 
 
+def test_the_drawing_follows_the_text_and_the_text_the_drawing(visit):
+    page = visit()
+    page.click("#tab-text")
+    assert page.locator("#network").is_visible()  # side by side
+    text = page.input_value("#text")
+    page.fill("#text", text.replace("@ms(echo) = a;", "@ms(echo) = a*7;"))
+    shown(page.locator("#network .neuron .count").nth(1)).to_have_text("7", timeout=PATIENCE)
+    page.fill("#text", text.replace("@ms(echo) = a;", "@ms(echo) = ;"))
+    shown(page.locator("#findings li")).not_to_have_count(0)
+    assert (
+        page.locator("#network .neuron .count").nth(1).text_content() == "7"
+    )  # the last valid one
+    page.fill("#text", text)
+    shown(page.locator("#network .neuron .count").nth(1)).to_have_text("1", timeout=PATIENCE)
+    neuron(page, "output").click()
+    marked = [int(line) for line in page.locator("#lines mark").all_inner_texts()]
+    lines = page.input_value("#text").splitlines()
+    assert marked == [i + 1 for i, line in enumerate(lines) if "output" in line]
+    at = text.index("@ms(chooser)") + 6
+    page.evaluate(
+        "at => { const field = document.getElementById('text'); field.focus();"
+        " field.setSelectionRange(at, at); field.dispatchEvent(new Event('keyup')); }",
+        at,
+    )
+    shown(page.locator("#neuron h3")).to_have_text("chooser")
+
+
+def test_a_lost_server_is_announced(visit):
+    page = visit()
+    page.click("#tab-text")
+    page.route("**/api/*", lambda route: route.abort())
+    shown(page.locator("#lost")).to_be_visible(timeout=PATIENCE)
+    page.locator("#text").press_sequentially("x")
+    page.unroute("**/api/*")
+    shown(page.locator("#lost")).to_be_hidden(timeout=PATIENCE)
+    assert page.input_value("#text").count("x") == NATURALS.count("x") + 1
+
+
 def test_modules_are_inserted(visit):
     page = visit(text=None)
     page.select_option("#module", "add")

@@ -81,6 +81,7 @@ class Session:
         self._is_closed = False
         self._reading, self._stepping = threading.Lock(), threading.Lock()
         self._readers: Mapping[str, Callable[[Answer], Answer]] = {
+            "alive": lambda question: {},
             "begin": self._begin,
             "open": self._open,
             "check": self._check,

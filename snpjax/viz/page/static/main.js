@@ -1,6 +1,6 @@
 // The page: what belongs to what.
 
-import { ask, isRecorded, recording } from "./backend.js";
+import { ask, isRecorded, recording, watchServer } from "./backend.js";
 import { Branches } from "./branches.js";
 import { Choices } from "./choices.js";
 import { helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
@@ -144,6 +144,14 @@ editor.onread = (answer) => {
   show(answer);
   if (answer.read) tabs.show("system");
 };
+editor.onfollow = (answer) => {
+  network.remember();
+  shown(answer, [], { isEdit: true });
+};
+editor.onname = (name) => {
+  const neuron = run.system === null ? -1 : run.names().indexOf(name);
+  if (neuron >= 0 && neuron !== network.selected) network.choose([neuron]);
+};
 inspector.isBarred = editing.isBarred = () => editor.isChanged;
 inspector.onedit = (answer, neuron) => {
   network.remember();
@@ -181,5 +189,6 @@ if (isRecorded) {
 }
 show(begun);
 if (begun.graph) graph.show(begun.graph);
+watchServer();
 document.body.classList.add("ready");
 performance.mark("ready");
