@@ -213,7 +213,7 @@ export class Diagram extends EventTarget {
   mark(edge, kind) {
     if (edge.marked === kind) return;
     edge.marked = kind;
-    if (!edge.group) return void this.overview.request();
+    if (!edge.group) return void this.overview.requestArrows();
     edge.group.setAttribute("class", `edge ${kind} ${edge.shape ?? ""}`);
     const ending = edge.shape === "inhibitor" ? "inhibitor" : kind;
     edge.path.setAttribute("marker-end", `url(#${this.marker}-${ending})`);

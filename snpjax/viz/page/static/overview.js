@@ -2,8 +2,9 @@
 // nearer. What is nearest is drawn as SVG above them, which can be focused and read aloud.
 
 const MARGIN = 0.25; // of the room, around it, drawn for those who move it
-const CHUNK = 6000; // arrows that are drawn in one frame
-const IDLE = 90; // milliseconds without a movement until arrows are drawn anew
+const CHUNK = 2000; // arrows that are drawn in one frame
+const IDLE = 90; // milliseconds without a movement until all is drawn anew
+const MOST_LIVE = 1000; // boxes that are drawn anew in every frame of a movement
 const LEAST_SHAPE = 8; // pixels
 const READABLE = 8; // pixels of a letter's height
 const COLOURS = ["ground", "panel", "ink", "soft", "edge", "accent", "tint", "fire", "fire-tint", "closed", "closed-line"];
@@ -36,7 +37,7 @@ export class Overview {
     this.nodes = nodes;
     this.edges = edges;
     this.spacing = spacing(nodes);
-    this.drawnAt = null;
+    this.drawnAt = this.shapesAt = null;
     for (const layer of [...this.layers, this.top]) layer.hidden = nodes.length === 0;
     this.refresh();
   }
@@ -46,9 +47,18 @@ export class Overview {
     this.view = view;
     if (!this.isUsed) return;
     this.shift();
+    if (this.nodes.length <= MOST_LIVE) this.request();
+    cancelAnimationFrame(this.arrowFrame);
+    clearTimeout(this.idle);
+    this.idle = setTimeout(() => this.refresh(), IDLE);
+  }
+
+  // Arrows look different, too.
+  requestArrows() {
+    if (!this.isUsed) return;
     this.request();
     clearTimeout(this.idle);
-    this.idle = setTimeout(() => this.drawArrows(), IDLE);
+    this.idle = setTimeout(() => this.refresh(), 0);
   }
 
   // Something looks different.
@@ -74,14 +84,16 @@ export class Overview {
     return this.colours[name];
   }
 
-  // Arrows that were drawn for another view move along with it.
+  // What was drawn for another view moves along with it.
   shift() {
-    const { drawnAt, view } = this;
-    if (drawnAt === null) return;
-    const scale = view.scale / drawnAt.scale;
-    const x = view.x - drawnAt.x * scale;
-    const y = view.y - drawnAt.y * scale;
-    this.layers[0].style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
+    const { drawnAt, shapesAt, view } = this;
+    for (const [layer, at] of [[this.layers[0], drawnAt], [this.top, shapesAt]]) {
+      if (!at) continue;
+      const scale = view.scale / at.scale;
+      const x = view.x - at.x * scale;
+      const y = view.y - at.y * scale;
+      layer.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
+    }
   }
 
   // In several frames where there are many, on the hidden layer, which is then shown.
@@ -93,38 +105,43 @@ export class Overview {
     const [across, down] = [view.width * MARGIN, view.height * MARGIN];
     const at = { scale: view.scale, x: view.x + across, y: view.y + down };
     const pen = sized(hidden, view.width + 2 * across, view.height + 2 * down);
-    pen.strokeStyle = this.colour("edge");
-    pen.fillStyle = this.colour("edge");
     const isNear = view.scale > 0.35;
     pen.lineWidth = isNear ? 1.4 * Math.min(view.scale, 1) : 0.7;
     const place = (node) => [node.x * at.scale + at.x, node.y * at.scale + at.y];
     const room = [view.width + 2 * across, view.height + 2 * down];
-    let next = 0;
-    const isOwn = (edge) => Boolean(edge.from.group || edge.to.group);
     const anyNear = this.nodes.some((node) => node.group);
-    // First those of boxes that are not near, faintly.
-    const passes = anyNear ? [{ own: false, alpha: 0.15 }, { own: true, alpha: 0.9 }] : [{ own: false, alpha: isNear ? 0.6 : 0.35 }];
-    const chunk = () => {
-      const end = Math.min(next + CHUNK, this.edges.length);
-      pen.globalAlpha = passes[0].alpha;
+    const isOwn = (edge) => Boolean(edge.from.group || edge.to.group);
+    const isSent = (edge) => edge.marked !== undefined && edge.marked !== "plain";
+    // Of boxes that are not near the arrows are faint; those that carry something are on top.
+    const passes = [
+      { colour: "edge", alpha: anyNear ? 0.15 : isNear ? 0.6 : 0.35, takes: (edge) => !isOwn(edge) && !isSent(edge) },
+      { colour: "edge", alpha: 0.9, hasHeads: true, takes: (edge) => isOwn(edge) && !isSent(edge) },
+      { colour: "fire", alpha: anyNear ? 0.25 : isNear ? 0.9 : 0.5, takes: (edge) => !isOwn(edge) && isSent(edge) },
+      { colour: "fire", alpha: 1, hasHeads: true, takes: (edge) => isOwn(edge) && isSent(edge) },
+    ].map((pass) => ({ ...pass, edges: this.edges.filter((edge) => edge.from !== edge.to && pass.takes(edge)) }));
+    const work = passes.flatMap((pass) => {
+      const parts = [];
+      for (let at = 0; at < pass.edges.length; at += CHUNK) parts.push({ ...pass, edges: pass.edges.slice(at, at + CHUNK) });
+      return parts;
+    });
+    const draw = ({ colour, alpha, hasHeads, edges }) => {
+      pen.globalAlpha = alpha;
+      pen.strokeStyle = this.colour(colour);
       pen.beginPath();
-      for (; next < end; next += 1) {
-        const edge = this.edges[next];
-        if (edge.from === edge.to || isOwn(edge) !== passes[0].own) continue;
+      for (const edge of edges) {
         const [x1, y1] = place(edge.from);
         const [x2, y2] = place(edge.to);
         if (Math.max(x1, x2) < 0 || Math.max(y1, y2) < 0) continue;
         if (Math.min(x1, x2) > room[0] || Math.min(y1, y2) > room[1]) continue;
         pen.moveTo(x1, y1);
         pen.lineTo(x2, y2);
-        if (isNear && (passes[0].own || !anyNear)) arrowHead(pen, edge, x1, y1, x2, y2, at.scale);
+        if (isNear && (hasHeads || !anyNear)) arrowHead(pen, edge, x1, y1, x2, y2, at.scale);
       }
       pen.stroke();
-      if (next >= this.edges.length && passes.length > 1) {
-        passes.shift();
-        next = 0;
-      }
-      if (next < this.edges.length) {
+    };
+    const chunk = () => {
+      if (work.length > 0) draw(work.shift());
+      if (work.length > 0) {
         this.arrowFrame = requestAnimationFrame(chunk);
         return;
       }
@@ -145,17 +162,9 @@ export class Overview {
     if (view.width === 0) return;
     const { scale, x, y, width, height } = view;
     const pen = sized(this.top, width, height);
-    pen.strokeStyle = this.colour("fire");
-    pen.lineWidth = Math.max(1.2, 2.4 * Math.min(scale, 1));
-    const anyNear = this.nodes.some((node) => node.group);
-    pen.beginPath();
-    for (const edge of this.edges) {
-      if (edge.marked === "plain" || edge.marked === undefined || edge.from === edge.to) continue;
-      if (anyNear && !edge.from.group && !edge.to.group) continue;
-      pen.moveTo(edge.from.x * scale + x, edge.from.y * scale + y);
-      pen.lineTo(edge.to.x * scale + x, edge.to.y * scale + y);
-    }
-    pen.stroke();
+    this.shapesAt = { scale, x, y };
+    this.top.style.transform = "";
+    this.top.style.transformOrigin = "0 0";
     const least = Math.min(LEAST_SHAPE, 0.8 * this.spacing * scale);
     const hasNames = 13 * scale >= READABLE;
     pen.textBaseline = "middle";
