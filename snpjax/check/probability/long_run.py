@@ -1,24 +1,30 @@
 """The share of the steps in which a condition holds, in the long run."""
 
+from typing import NamedTuple
+
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
 from ...explore.conditions import Where
 from ...explore.strongly_connected import strong_parts
-from .enclosure import mixed
-from .mdp import Amounts, Decisions
+from .enclosure import Bounds, mixed
+from .mdp import Decisions
 
 
-def long_run(
-    decisions: Decisions, surely: Where, may: Where, is_open: Where
-) -> tuple[Amounts, Amounts]:
-    """Bounds of the long-run probability of a condition from every configuration of a chain; of a
-    periodic one, of the mean over its steps. What halts stays as it is.
+_GAP = 1e-11
+_MAX_ITERATIONS = 100_000
 
-    - `surely`, `may`: where the condition holds, and may hold.
-    - `is_open`: what may go anywhere.
-    """
+
+class Parts(NamedTuple):
+    """The strongly connected part of each configuration, and whether nothing leads out of it."""
+
+    part: Int[np.ndarray, " configurations"]
+    is_bottom: Where
+
+
+def bottom_parts(decisions: Decisions) -> Parts:
+    """Where a chain ends up."""
     size = decisions.num_configurations
     rows, columns = decisions.matrix.nonzero()
     sources = decisions.owner[rows]
@@ -26,20 +32,30 @@ def long_run(
     num_parts, part = strong_parts(csr_array((ones, (sources, columns)), shape=(size, size)))
     leaves = np.zeros(num_parts, bool)
     leaves[part[sources][part[sources] != part[columns]]] = True
-    ends = ~leaves[part]
+    return Parts(part, ~leaves[part])
+
+
+def long_run(decisions: Decisions, surely: Where, may: Where, is_open: Where) -> Bounds:
+    """Bounds of the long-run probability of a condition from every configuration of a chain; of a
+    periodic one, of the mean over its steps. What halts stays as it is.
+
+    - `surely`, `may`: where the condition holds, and may hold.
+    - `is_open`: what may go anywhere.
+    """
+    part, is_bottom = bottom_parts(decisions)
     bounds = []
     for side, holds in enumerate((surely & ~is_open, may | is_open)):
-        share = np.bincount(part, holds, num_parts) / np.bincount(part, minlength=num_parts)
-        known = np.where(ends, share[part], np.nan)
-        for one in np.flatnonzero(~leaves & (share > 0) & (share < 1)):
+        share = np.bincount(part, holds) / np.bincount(part)
+        known = np.where(is_bottom, share[part], np.nan)
+        for one in np.unique(part[is_bottom & (share[part] > 0) & (share[part] < 1)]):
             own = np.flatnonzero(part == one)
             known[own] = _share(decisions, own, holds[own].astype(float))[side]
         every = np.ones(len(decisions.owner), bool)
         for value in (0.0, 1.0):
-            differs, _ = decisions.can_reach(ends & (known != value), every)
+            differs, _ = decisions.can_reach(is_bottom & (known != value), every)
             known[~differs] = value
         bounds.append(mixed(decisions, known)[side])
-    return bounds[0], bounds[1]
+    return Bounds(bounds[0], bounds[1])
 
 
 def _share(
@@ -59,8 +75,8 @@ def _share(
     chain = Decisions(np.arange(size + 1), every, matrix, decisions.most_choices)
     known = np.full(size, np.nan)
     known[0] = 0.0
-    gained, _ = chain.solve(known, reward, every, "max")
-    steps, _ = chain.solve(known, 1.0, every, "max")
+    gained = chain.solve(known, reward, every, "max").values
+    steps = chain.solve(known, 1.0, every, "max").values
     mean = float(reward[0] + (matrix @ gained)[0]) / (1 + (matrix @ steps)[0])
     h = gained - mean * steps
     step = reward + matrix @ h - h

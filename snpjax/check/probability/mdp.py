@@ -7,7 +7,7 @@ equally likely. An action is what some neurons select; the others choose uniform
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -36,6 +36,20 @@ _LARGE_PART = 4096
 _MAX_ITERATIONS = 200
 # I - P needs no pivoting: its diagonal dominates.
 _DIAGONAL = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+
+
+class Solution(NamedTuple):
+    """What policy iteration found.
+
+    - `error`: no finite value is wrong by more, for this policy; infinite if it is not settled.
+    - `policy`: the action of each configuration whose value was not known, and -1 elsewhere.
+    - `is_settled`: whether no other policy seemed better. Rounding errors may prevent that.
+    """
+
+    values: Amounts
+    error: float
+    policy: FirstActions
+    is_settled: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,17 +217,18 @@ class Decisions:
         cost: Float[np.ndarray, " actions"] | float,
         policy: FirstActions,
         best: Literal["min", "max"],
-    ) -> tuple[Amounts, float]:
+    ) -> Solution:
         """The least or largest x = cost + P x where `known` is NaN, by policy iteration from a
-        policy that leaves these configurations with probability 1; and a bound on its error.
+        policy that leaves these configurations with probability 1.
 
         ??? cite "Source"
             Howard 1960. That only better actions are taken keeps the policy one that leaves:
             Bertsekas, Tsitsiklis 1991.
         """
         open_ones = np.flatnonzero(np.isnan(known))
+        found = np.full(len(known), -1)
         if not len(open_ones):
-            return known, 0.0
+            return Solution(known, 0.0, found)
         sign = 1.0 if best == "max" else -1.0
         policy = policy[open_ones]
         counts = np.diff(self.first_action)[open_ones]
@@ -221,9 +236,11 @@ class Decisions:
         starts = np.cumsum(counts) - counts
         matrix = self.matrix[actions]
         cost = np.broadcast_to(cost, self.owner.shape)
+        x, error, is_settled = np.where(np.isnan(known), 0.0, known), np.inf, False
         for _ in range(_MAX_ROUNDS):
-            x, error = self._evaluate(known, cost, policy, open_ones)
-            if np.all(counts == 1):
+            try:
+                x, error = self._evaluate(known, cost, policy, open_ones)
+            except RuntimeError:  # a singular matrix: what seemed better stays for ever
                 break
             # An action that leads where x is infinite is no candidate of a least x, and there is
             # none of a largest.
@@ -232,14 +249,15 @@ class Decisions:
             top = np.maximum.reduceat(values, starts)
             now = sign * x[open_ones]
             is_better = top > now + _BETTER * np.maximum(1.0, np.abs(now))
+            is_better &= counts > 1
             if not is_better.any():
+                is_settled = True
                 break
             is_top = np.flatnonzero(values == np.repeat(top, counts))
             _, firsts = np.unique(np.searchsorted(starts, is_top, "right"), return_index=True)
             policy = np.where(is_better, actions[is_top[firsts]], policy)
-        else:
-            raise RuntimeError(f"Policy iteration did not end in {_MAX_ROUNDS} rounds.")
-        return x, error
+        found[open_ones] = policy
+        return Solution(x, error if is_settled else np.inf, found, is_settled)
 
     def _evaluate(
         self,
