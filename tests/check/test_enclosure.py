@@ -99,6 +99,21 @@ def check_long_run(question):
     assert_exact(exact.long_run, (decisions_of(actions), where), exact_long_run(chain, holds))
 
 
+def check_long_run_of_all(question, best):
+    """To choose without memory is enough."""
+    actions, holds, _, _ = question
+    where, nothing = np.asarray(holds), np.zeros(len(holds), bool)
+    values = [exact_long_run(chain, holds) for chain in chains_of(actions)]
+    assert_within(
+        long_run(decisions_of(actions), where, where, nothing, best), best_of(values, best)
+    )
+
+
+@given(questions(), BESTS)
+def test_shares_of_the_steps_of_all_ways_to_choose(question, best):
+    check_long_run_of_all(question, best)
+
+
 @given(questions(), BESTS)
 def test_probabilities_of_all_ways_to_choose(question, best):
     check_probability(question, best)
@@ -121,6 +136,7 @@ def test_bounds_of_many_processes(question, chain, best):
     for one in (question, chain):
         check_probability(one, best)
         check_expected(one, best)
+        check_long_run_of_all(one, best)
     check_long_run(chain)
 
 

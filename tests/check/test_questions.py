@@ -158,6 +158,8 @@ def test_who_chooses(coin):
     largest = snp.check(coin, "largest expected value of steps to halted", chosen=["coin"])
     assert largest.value == (float("inf"), float("inf"))
     assert "largest with choices of coin open, all others uniform" in str(largest)
+    assert snp.check(coin, "Smin=? [ coin = 0 ]", chosen=["coin"]).value == (0, 0)
+    assert snp.check(coin, "largest steady probability of coin = 0", chosen="all").value == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +258,7 @@ def test_a_cut_number_leaves_an_interval(coin):
         ("P=? [F halted] & coin = 1", 16, "expected the end of the query"),
         ("Pmin >= 0.5 [F halted]", 1, "least and largest are asked for without a number"),
         ("Pmin=? [F halted]", 1, "all choices are random"),
-        ("Smax=? [halted]", 1, "steady probabilities are those of random choices"),
+        ("Smax=? [halted]", 1, "all choices are random"),
         ("E=? [steps to eventually halted]", 15, "where a condition is needed"),
         ("P=? [F (A [G halted])]", 9, "a path quantifier does not stand"),
         ("P=? [F coin >]", 14, "but the query ends"),

@@ -42,14 +42,12 @@ def check_choices(question: NumberQuery, chosen: Sequence[str] | Literal["all"])
     problem, kind = "", question.text[question.at :].split()[0]
     if isinstance(chosen, str) and chosen != "all":
         raise ValueError(f'`chosen` is {chosen!r}. Give names of neurons in a list, or "all".')
-    if question.kind == "steady" and (len(chosen) or question.best is not None):
-        problem = "steady probabilities are those of random choices (leave out `chosen`, min, max)"
-    elif question.best is not None and not len(chosen):
+    if question.best is not None and not len(chosen):
         problem = "all choices are random, so that least and largest are the same (give `chosen`)"
     elif len(chosen) and question.best is None and question.threshold is None:
         fix = (
             "write min or max"
-            if kind[0] in "PE" and not kind.isalpha()
+            if kind[0] in "PES" and not kind.isalpha()
             else "ask for the least or largest"
         )
         problem = f"with `chosen` the number depends on the choices ({fix})"
@@ -104,13 +102,13 @@ def _answer(graph: Graph, question: NumberQuery, chosen: Sequence[str] | None) -
             reason = graph.reason
         elif not asked.is_settled:
             reason = (
-                "because of rounding, policy iteration did not settle, and there are too many "
-                "configurations for fractions"
+                "policy iteration did not settle because of rounding, and fractions would take "
+                "too long"
             )
         elif threshold is not None:
             reason = (
-                "the threshold lies between the bounds of the number, and there are too many "
-                "configurations for fractions"
+                "the threshold lies between the bounds of the number, and fractions would take too "
+                "long"
             )
         else:
             reason = "the bounds do not come closer, because of rounding"
@@ -321,7 +319,7 @@ class _Asked:
         """Of the steps, in the long run."""
         surely, may = self._where(formula)
         if not self.exactly:
-            own = self.decisions, surely, may, self.is_open
+            own = self.decisions, surely, may, self.is_open, self.best
             start = self.view.structure.initial
             low, high, self.is_settled = long_run(*own)
             return float(low[start]), float(high[start])

@@ -33,7 +33,7 @@ _MAX_ROUNDS = 100
 
 
 class TooLong(ValueError):
-    """Equations that would take too long with fractions."""
+    """Equations that would take too long with fractions, or are not solved so."""
 
 
 def probability(
@@ -96,7 +96,9 @@ def after_a_step(
 
 
 def long_run(start: int, decisions: Decisions, holds: Where) -> Number:
-    """The share of the steps in which a condition holds, of a chain."""
+    """The share of the steps in which a condition holds; of a chain only."""
+    if not decisions.is_chain:
+        raise TooLong
     parts = bottom_parts(decisions)
     known = np.where(parts.is_bottom, 0.0, np.nan)
     actions, shares = _Actions(decisions), {}

@@ -114,16 +114,22 @@ class Decisions:
         return cls(first, owner, matrix, int(choices.max(initial=1)))
 
     def with_steps(
-        self, states: Int[np.ndarray, " some"], targets: Int[np.ndarray, " some"]
+        self,
+        states: Int[np.ndarray, " some"],
+        targets: Int[np.ndarray, " some"],
+        size: int | None = None,
     ) -> "Decisions":
-        """One action more for some states that have none: the step to another state."""
+        """One action more for some states: the step to another state. `size` is the number of
+        states then; those that are new have no actions."""
+        size = self.num_configurations if size is None else size
         owner = np.concatenate([self.owner, states])
         order = np.argsort(owner, kind="stable")
-        every = np.arange(len(states))
-        shape = (len(states), self.num_configurations)
-        steps = csr_array((np.ones(len(states)), (every, targets)), shape=shape)
-        first = np.searchsorted(owner[order], np.arange(self.num_configurations + 1))
-        matrix = csr_array(vstack([self.matrix, steps]))[order]
+        every, ones = np.arange(len(states)), np.ones(len(states))
+        steps = csr_array((ones, (every, targets)), shape=(len(states), size))
+        old = self.matrix
+        old = csr_array((old.data, old.indices, old.indptr), shape=(len(self.owner), size))
+        first = np.searchsorted(owner[order], np.arange(size + 1))
+        matrix = csr_array(vstack([old, steps]))[order]
         return Decisions(first, owner[order], matrix, self.most_choices)
 
     def only(self, kept: Bool[np.ndarray, " actions"]) -> "Decisions":
@@ -148,6 +154,11 @@ class Decisions:
     @property
     def num_configurations(self) -> int:
         return len(self.first_action) - 1
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether nobody has a choice."""
+        return bool(np.all(np.diff(self.first_action) <= 1))
 
     # ---- what holds for sure: by the graph alone, hence exactly ----
 
