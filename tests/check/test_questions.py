@@ -287,6 +287,8 @@ def test_mistakes_of_arguments(coin):
         snp.check(coin, "always coin <= 1", chosen="all")
     with pytest.raises(ValueError, match="names of neurons in a list"):
         snp.check(coin, "Pmin=? [F halted]", chosen="coin")
+    with pytest.raises(ValueError, match="'coins'"):
+        snp.check(coin, "Pmin=? [F halted]", chosen=["coins"])
 
 
 def test_neurons_with_the_names_of_questions():
@@ -305,6 +307,9 @@ def test_a_net():
     low, high = snp.check(graph, "E=? [steps to p2 = 1]").value
     assert low <= 2 <= high and high - low < 1e-9
     assert snp.check(graph, "E > 2 [steps to p2 = 1]", chosen="all").is_refuted
+    for model in (graph, graph.system, net):
+        with pytest.raises(ValueError, match="'t1', but .* has no neurons. In a net one choice"):
+            snp.check(model, "Pmin=? [F p2 = 1]", chosen=["t1"])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Concatenate, Literal, ParamSpec
 import numpy as np
 
 from ...explore import Graph
+from ...spiking.model.population import AnySystem
 from ..query.errors import QueryError
 from ..query.formula import (
     TRUE,
@@ -20,6 +21,7 @@ from ..query.formula import (
     parts_of,
 )
 from ..query.number_query import Best, NumberQuery, Threshold
+from ..systems import positions
 from ..temporal.automaton import TooLarge
 from ..temporal.kripke import States
 from ..temporal.kripke_of_graph import View, sums_of, view_of
@@ -53,6 +55,22 @@ def check_choices(question: NumberQuery, chosen: Sequence[str] | Literal["all"])
         problem = f"with `chosen` the number depends on the choices ({fix})"
     if problem:
         raise QueryError(question.text, question.at, problem)
+
+
+def check_choosers(model: object, chosen: Sequence[str] | Literal["all"]) -> None:
+    """**Raises:** `ValueError` for names that are not those of neurons."""
+    if chosen == "all" or not len(chosen):
+        return
+    if not isinstance(model, AnySystem):
+        raise ValueError(
+            f"`chosen` names {', '.join(map(repr, chosen))}, but {model!r} has no neurons. In a "
+            "net one choice among all fireable transitions is made in a step, and it cannot be "
+            'open for some of them only. Pass chosen="all", or leave it out for random choices.'
+        )
+    try:
+        positions(model, chosen)
+    except KeyError as error:
+        raise ValueError(f"`chosen`: {error.args[0]}") from None
 
 
 def answer(graph: Graph, question: NumberQuery, chosen: Sequence[str] | None) -> Verdict:
