@@ -27,7 +27,7 @@ from ..temporal.kripke import States
 from ..temporal.kripke_of_graph import View, sums_of, view_of
 from ..verdict import LIMITS, Status, Verdict
 from . import enclosure, exact
-from .enclosure import GAP, Bounds
+from .enclosure import GAP, Enclosure
 from .exact import Number
 from .linear_time import reached
 from .long_run import long_run
@@ -219,7 +219,7 @@ class _Asked:
 
     def _of(
         self,
-        rounded: Callable[_Arguments, Bounds],
+        rounded: Callable[_Arguments, Enclosure],
         exactly: Callable[Concatenate[int, _Arguments], Number],
         *arguments: _Arguments.args,
         **named: _Arguments.kwargs,
@@ -230,7 +230,7 @@ class _Asked:
     def _at(
         self,
         state: int,
-        rounded: Callable[_Arguments, Bounds],
+        rounded: Callable[_Arguments, Enclosure],
         exactly: Callable[Concatenate[int, _Arguments], Number],
         *arguments: _Arguments.args,
         **named: _Arguments.kwargs,

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ...explore.conditions import Where
-from .equations import Equations, of_expected, of_probability
+from .equations import OptimalityEquations, of_expected, of_probability
 from .mdp import Amounts, Decisions
 
 
@@ -23,7 +23,7 @@ _MARGIN, _WIDER, _WIDEST = 1e-15, 4.0, 1e-4
 _TIE = 1e-9
 
 
-class Bounds(NamedTuple):
+class Enclosure(NamedTuple):
     """Of a number for every configuration.
 
     - `is_settled`: whether policy iteration found the guess that they were made from; otherwise
@@ -34,13 +34,13 @@ class Bounds(NamedTuple):
     high: Amounts
     is_settled: bool = True
 
-    def at_most_1(self) -> "Bounds":
+    def at_most_1(self) -> "Enclosure":
         return self._replace(high=np.minimum(self.high, 1.0))
 
 
 def probability(
     decisions: Decisions, target: Where, through: Where, best: Literal["min", "max"]
-) -> Bounds:
+) -> Enclosure:
     """Bounds of the least or largest probability to reach a target through some configurations."""
     return _enclosed(of_probability(decisions, target, through, best)).at_most_1()
 
@@ -50,7 +50,7 @@ def expected(
     reward: Float[np.ndarray, " configurations"],
     target: Where,
     best: Literal["min", "max"],
-) -> Bounds:
+) -> Enclosure:
     """Bounds of the least or largest expected sum of what is at least 0 in each configuration,
     until a target is reached; infinite where that is not so with probability 1."""
     return _enclosed(of_expected(decisions, reward, target, best))
@@ -62,7 +62,7 @@ def within(
     through: Where,
     steps: int,
     best: Literal["min", "max"],
-) -> Bounds:
+) -> Enclosure:
     """Bounds of the least or largest probability to reach a target within some steps, by who knows
     their number."""
     decisions = decisions.only(through[decisions.owner] & ~target[decisions.owner])
@@ -72,37 +72,37 @@ def within(
     for _ in range(steps):
         low = _best(decisions, cost, low, best, "low", known)
         high = _best(decisions, cost, high, best, "high", known)
-    return Bounds(low, high).at_most_1()
+    return Enclosure(low, high).at_most_1()
 
 
 def after_a_step(
     decisions: Decisions, target: Where, remains: Where, best: Literal["min", "max"]
-) -> Bounds:
+) -> Enclosure:
     """Bounds of the least or largest probability to be in a target after one step; where there is
     none, `remains` says whether that is so."""
     known = np.where(np.diff(decisions.first_action) > 0, np.nan, remains.astype(float))
     cost, x = np.zeros(len(decisions.owner)), target.astype(float)
     low, high = (_best(decisions, cost, x, best, side, known) for side in ("low", "high"))
-    return Bounds(low, high).at_most_1()
+    return Enclosure(low, high).at_most_1()
 
 
-def mixed(decisions: Decisions, known: Amounts, best: Literal["min", "max"] = "max") -> Bounds:
+def mixed(decisions: Decisions, known: Amounts, best: Literal["min", "max"] = "max") -> Enclosure:
     """Bounds of the least or largest mean of what is known where a process ends, at most 1."""
-    equations = Equations(decisions, known, np.zeros(len(decisions.owner)), best)
+    equations = OptimalityEquations(decisions, known, np.zeros(len(decisions.owner)), best)
     return _enclosed(equations).at_most_1()
 
 
-def _enclosed(equations: Equations) -> Bounds:
+def _enclosed(equations: OptimalityEquations) -> Enclosure:
     """Bounds of the solution: the guess of policy iteration is moved until it can be checked that
     the equations do not make it worse (Hartmanns, Kaminski 2020), and iterated."""
     if not equations.is_open.any():
-        return Bounds(equations.known, equations.known)
+        return Enclosure(equations.known, equations.known)
     equations, part = equations.without_end_components()
     low, high, is_settled = _enclosed_merged(equations)
-    return Bounds(low[part], high[part], is_settled)
+    return Enclosure(low[part], high[part], is_settled)
 
 
-def _enclosed_merged(equations: Equations) -> Bounds:
+def _enclosed_merged(equations: OptimalityEquations) -> Enclosure:
     decisions, known = equations.decisions, equations.known
     cost, best = equations.cost, equations.best
     is_open = np.isnan(known)
@@ -144,7 +144,7 @@ def _enclosed_merged(equations: Equations) -> Bounds:
         if np.array_equal(new_low, low) and np.array_equal(new_high, high):
             break
         low, high = new_low, new_high
-    return Bounds(low, high, is_settled)
+    return Enclosure(low, high, is_settled)
 
 
 def _best(

@@ -13,7 +13,7 @@ from .mdp import Amounts, Decisions
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class OptimalityEquations:
     """The least or largest x = cost + P x where `known` is NaN; every configuration there has an
     action."""
 
@@ -26,7 +26,9 @@ class Equations:
     def is_open(self) -> Where:
         return np.isnan(self.known)
 
-    def without_end_components(self) -> tuple["Equations", Int[np.ndarray, " configurations"]]:
+    def without_end_components(
+        self,
+    ) -> tuple["OptimalityEquations", Int[np.ndarray, " configurations"]]:
         """The same equations with what can stay together for ever without costs as one
         configuration, and the number of each configuration there. Then they have one solution;
         where some choices take for ever they cost infinitely much (Bertsekas, Tsitsiklis 1991)."""
@@ -35,16 +37,16 @@ class Equations:
         part, inner = end_components(decisions, (cost == 0) & decisions.stays(self.is_open))
         if not inner.any():
             every = np.arange(decisions.num_configurations)
-            return Equations(decisions, self.known, cost, self.best), every
+            return OptimalityEquations(decisions, self.known, cost, self.best), every
         merged, order = decisions.merged(part, ~inner)
         known = np.full(merged.num_configurations, np.nan)
         known[part[~self.is_open]] = self.known[~self.is_open]
-        return Equations(merged, known, cost[order], self.best), part
+        return OptimalityEquations(merged, known, cost[order], self.best), part
 
 
 def of_probability(
     decisions: Decisions, target: Where, through: Where, best: Literal["min", "max"]
-) -> Equations:
+) -> OptimalityEquations:
     """Of the probability to reach a target through some configurations."""
     decisions = decisions.only(through[decisions.owner] & ~target[decisions.owner])
     if best == "min":
@@ -53,7 +55,7 @@ def of_probability(
         zero = ~decisions.can_reach(target, np.ones(len(decisions.owner), bool))[0]
         one = decisions.surely_some(target)[0]
     known = np.where(one, 1.0, np.where(zero, 0.0, np.nan))
-    return Equations(decisions, known, np.zeros(len(decisions.owner)), best)
+    return OptimalityEquations(decisions, known, np.zeros(len(decisions.owner)), best)
 
 
 def of_expected(
@@ -61,7 +63,7 @@ def of_expected(
     reward: Float[np.ndarray, " configurations"],
     target: Where,
     best: Literal["min", "max"],
-) -> Equations:
+) -> OptimalityEquations:
     """Of the expected sum of what is at least 0 in each configuration, until a target is reached;
     infinite where that is not so with probability 1."""
     decisions = decisions.only(~target[decisions.owner])
@@ -71,7 +73,7 @@ def of_expected(
     else:
         surely = decisions.surely_all(target)
     known = np.where(target, 0.0, np.where(surely, np.nan, np.inf))
-    return Equations(decisions, known, reward[decisions.owner], best)
+    return OptimalityEquations(decisions, known, reward[decisions.owner], best)
 
 
 def end_components(

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from ...explore.conditions import Where
 from ...explore.strongly_connected import strong_parts
-from .equations import Equations, of_expected, of_probability
+from .equations import OptimalityEquations, of_expected, of_probability
 from .long_run import bottom_parts
 from .mdp import Decisions
 
@@ -106,7 +106,7 @@ def long_run(start: int, decisions: Decisions, holds: Where) -> Number:
         own = np.flatnonzero(parts.part == one).tolist()
         share = _share(actions, own, holds)
         shares.update(dict.fromkeys(own, share))
-    equations = Equations(decisions, known, np.zeros(len(decisions.owner)), "max")
+    equations = OptimalityEquations(decisions, known, np.zeros(len(decisions.owner)), "max")
     return _solved(start, equations, shares)
 
 
@@ -127,7 +127,7 @@ def _share(actions: "_Actions", own: Sequence[int], holds: Where) -> Fraction:
 
 
 def _solved(
-    start: int, equations: Equations, known: Mapping[int, Fraction] | None = None
+    start: int, equations: OptimalityEquations, known: Mapping[int, Fraction] | None = None
 ) -> Number:
     """The solution in one configuration, by policy iteration from what it finds in double
     precision.

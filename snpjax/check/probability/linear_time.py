@@ -17,7 +17,7 @@ from .equations import end_components
 from .mdp import Decisions
 
 
-class Reached(NamedTuple):
+class ReachabilityGoal(NamedTuple):
     """A process, and what is to be reached in it: the largest probability of that is the largest
     one of a formula."""
 
@@ -28,7 +28,7 @@ class Reached(NamedTuple):
 
 def reached(
     decisions: Decisions, structure: Structure, labels: Labelling, formula: Formula, *, may: bool
-) -> Reached:
+) -> ReachabilityGoal:
     """What is reached where a formula holds.
 
     - `decisions`: of the states of the structure; those that it has no actions of stay for ever,
@@ -60,7 +60,7 @@ def reached(
         target |= structure.is_open[product.state] & ~product.is_rejected
     first = np.zeros(1, np.int64)
     start = product.number(first, first + structure.initial)
-    return Reached(paired, target, int(start[0]))
+    return ReachabilityGoal(paired, target, int(start[0]))
 
 
 def _paired(decisions: Decisions, product: ParityProduct) -> Decisions:

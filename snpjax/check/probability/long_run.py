@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from ...explore.conditions import Where
 from ...explore.strongly_connected import strong_parts
-from .enclosure import Bounds, mixed
+from .enclosure import Enclosure, mixed
 from .equations import end_components
 from .mdp import Amounts, Decisions
 
@@ -42,7 +42,7 @@ def long_run(
     may: Where,
     is_open: Where,
     best: Literal["min", "max"] = "min",
-) -> Bounds:
+) -> Enclosure:
     """Bounds of the long-run probability of a condition from every configuration, the least or
     largest one; where it is periodic, of the mean over its steps. What halts stays as it is.
 
@@ -54,10 +54,10 @@ def long_run(
         worst, most = (_of_chain(decisions, holds) for holds in sides)
     else:
         worst, most = (_of_process(decisions, holds, best) for holds in sides)
-    return Bounds(worst.low, most.high, worst.is_settled and most.is_settled)
+    return Enclosure(worst.low, most.high, worst.is_settled and most.is_settled)
 
 
-def _of_chain(decisions: Decisions, holds: Where) -> Bounds:
+def _of_chain(decisions: Decisions, holds: Where) -> Enclosure:
     part, is_bottom = bottom_parts(decisions)
     share = np.bincount(part, holds) / np.bincount(part)
     low = high = np.where(is_bottom, share[part], np.nan)
@@ -68,7 +68,7 @@ def _of_chain(decisions: Decisions, holds: Where) -> Bounds:
     return _mixed(decisions, low, high, "max")
 
 
-def _of_process(decisions: Decisions, holds: Where, best: Literal["min", "max"]) -> Bounds:
+def _of_process(decisions: Decisions, holds: Where, best: Literal["min", "max"]) -> Enclosure:
     """Whoever chooses can stay in an end component as long as they like, and there reach the best
     share from everywhere.
 
@@ -93,12 +93,12 @@ def _of_process(decisions: Decisions, holds: Where, best: Literal["min", "max"])
     ends = decisions.with_steps(np.flatnonzero(stays), size + component, size + len(numbers))
     low, high = (np.concatenate([np.where(has_actions, np.nan, holds), side]) for side in bounds.T)
     found = _mixed(ends, low, high, best)
-    return Bounds(found.low[:size], found.high[:size], found.is_settled)
+    return Enclosure(found.low[:size], found.high[:size], found.is_settled)
 
 
 def _mixed(
     decisions: Decisions, low: Amounts, high: Amounts, best: Literal["min", "max"]
-) -> Bounds:
+) -> Enclosure:
     """Bounds of the mean of numbers in an interval; exactly 0 or 1 where they, or the best of them
     that are surely reached, are."""
     bounds, every = [], np.ones(len(decisions.owner), bool)
@@ -112,7 +112,7 @@ def _mixed(
         own[decisions.surely_some(known == value)[0]] = value
         bounds.append(mixed(decisions, own, best))
     below, above = bounds
-    return Bounds(below.low, above.high, below.is_settled and above.is_settled)
+    return Enclosure(below.low, above.high, below.is_settled and above.is_settled)
 
 
 def _best_share(

@@ -16,7 +16,7 @@ from ...explore.conditions import Where, certain_condition
 from ...explore.graph import Graph
 from ...machine import ConfigurationsT, StepsT
 from ..tracing import on_host
-from .mdp import Amounts, Decisions, Solution
+from .mdp import Amounts, Decisions, PolicyValues
 
 
 #: Configurations by what holds of them, by number, or one truth value each.
@@ -194,7 +194,7 @@ def _known(zero: Where, other: Where, value: float) -> Amounts:
     return known
 
 
-def _quantity(solution: Solution) -> Quantity:
+def _quantity(solution: PolicyValues) -> Quantity:
     return Quantity(solution.values, solution.error)
 
 

@@ -38,7 +38,7 @@ _MAX_ITERATIONS = 200
 _DIAGONAL = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
 
 
-class Solution(NamedTuple):
+class PolicyValues(NamedTuple):
     """What policy iteration found.
 
     - `error`: no finite value is wrong by more, for this policy; infinite if it is not settled.
@@ -228,7 +228,7 @@ class Decisions:
         cost: Float[np.ndarray, " actions"] | float,
         policy: FirstActions,
         best: Literal["min", "max"],
-    ) -> Solution:
+    ) -> PolicyValues:
         """The least or largest x = cost + P x where `known` is NaN, by policy iteration from a
         policy that leaves these configurations with probability 1.
 
@@ -239,7 +239,7 @@ class Decisions:
         open_ones = np.flatnonzero(np.isnan(known))
         found = np.full(len(known), -1)
         if not len(open_ones):
-            return Solution(known, 0.0, found)
+            return PolicyValues(known, 0.0, found)
         sign = 1.0 if best == "max" else -1.0
         policy = policy[open_ones]
         counts = np.diff(self.first_action)[open_ones]
@@ -268,7 +268,7 @@ class Decisions:
             _, firsts = np.unique(np.searchsorted(starts, is_top, "right"), return_index=True)
             policy = np.where(is_better, actions[is_top[firsts]], policy)
         found[open_ones] = policy
-        return Solution(x, error if is_settled else np.inf, found, is_settled)
+        return PolicyValues(x, error if is_settled else np.inf, found, is_settled)
 
     def _evaluate(
         self,
