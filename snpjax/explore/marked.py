@@ -1,6 +1,6 @@
 """Paths of a configuration graph that pictures mark."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .graph import Graph
 
 
+@runtime_checkable
 class ShownByPath(Protocol):
     """What a path of a graph shows, as a `Verdict` of `snpjax.check`."""
 

@@ -9,7 +9,7 @@ from .solver import OutOfTime, StepSolver, needed
 
 
 def minimised(
-    solver: StepSolver, wanted: Sequence[Formula], invariant: Sequence[Formula], share: float = 0.6
+    solver: StepSolver, wanted: Sequence[Formula], invariant: Sequence[Formula], share: float = 0.4
 ) -> list[Formula]:
     """A part of an invariant that is inductive by itself and holds the wanted conditions; for a
     solver that holds k steps, k-inductive. The last ones of the others are dropped first; when time
