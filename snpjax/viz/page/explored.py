@@ -1,6 +1,6 @@
 """A configuration graph as values of JSON, for the page."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from ...check import NumberQuery, Verdict, check, parse_property
 from ...choice import NO_RULE
 from ...explore import Graph, explore
 from ...explore.drawing import labels_of_pairs, texts_of
+from ...machine import Explorable
 from ...spiking import Solution, SpikingSystem
 from .models import PageModel
 from .nets import CHOOSER, NetStepper
@@ -69,7 +70,7 @@ def check_for_page(model: PageModel, query: str) -> Verdict:
     try:
         if isinstance(parse_property(query), NumberQuery):
             raise Refused("No computation shows a number. Ask something else of the page.")
-        return check(model, query, seconds=_MOST_SECONDS)
+        return check(cast("Explorable[Any, Any]", model), query, seconds=_MOST_SECONDS)
     except (NotImplementedError, ValueError) as error:
         raise Refused(f"{error}") from None
 
