@@ -39,6 +39,10 @@ def view(
     no_browser: Annotated[
         bool, flag("--no-browser", "Print the address without opening a browser.")
     ] = False,
+    query: Annotated[
+        str | None,
+        value("--query", "QUERY", "Open at the computation that refutes QUERY, or shows it."),
+    ] = None,
     export: Annotated[
         Path | None,
         value("--export", "PAGE", "Write one file that shows a run without a server, and exit."),
@@ -72,6 +76,8 @@ def view(
             check_suffix(file, "system")  # what is not a model of any format needs no page
     elif strict:
         raise typer.BadParameter("this is a file of a net (leave it out)", param_hint="--strict")
+    if query is not None:
+        _check_query(query, export)
     if export is not None:
         _export(file, export, reads, 100 if steps is None else steps, seed or 0, level)
         return
@@ -82,7 +88,7 @@ def view(
     from ..viz.page import PageServer, Session
 
     source = load(file, may_be_empty=True)
-    session = Session(file.name, source.text, level=level, format=reads and reads.name)
+    session = Session(file.name, source.text, level=level, format=reads and reads.name, query=query)
     try:
         server = PageServer(session, port=port)
     except OSError as error:
@@ -93,6 +99,21 @@ def view(
         raise ended(message, BAD_INPUT) from None
     with server:
         _serve(server, session, opens=not no_browser)
+
+
+def _check_query(query: str, export: Path | None) -> None:
+    """End with an error for a query with a mistake, or one that no computation shows."""
+    from ..check import NumberQuery, QueryError, parse_property
+
+    if export is not None:
+        raise typer.BadParameter("the page of --export shows a run", param_hint="--query")
+    try:
+        is_number = isinstance(parse_property(query), NumberQuery)
+    except QueryError as error:
+        raise ended(f"error: {error}", BAD_INPUT) from None
+    if is_number:
+        problem = "no computation shows a number (use `snpjax check`)"
+        raise typer.BadParameter(problem, param_hint="--query")
 
 
 def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:

@@ -1,18 +1,24 @@
 """A configuration graph as values of JSON, for the page."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from ...check import NumberQuery, Verdict, check, parse_property
+from ...choice import NO_RULE
 from ...explore import Graph, explore
 from ...explore.drawing import labels_of_pairs, texts_of
+from ...machine import Explorable
 from ...spiking import Solution, SpikingSystem
-from .stepping import Moment, Refused, Stepper
+from .models import PageModel
+from .nets import CHOOSER, NetStepper
+from .stepping import AbstractStepper, Moment, Refused, Stepper
 
 
 #: More than these are not drawn.
 MOST_CONFIGURATIONS = 2_000
 _MOST_CHOICES = 20_000
+_MOST_SECONDS = 60.0  # of a query
 
 
 def explored(system: SpikingSystem, max_configurations: int) -> Graph:
@@ -57,6 +63,43 @@ def follow(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment[So
     except Refused:
         stepper.moments = before  # which the page still shows
         raise
+
+
+def check_for_page(model: PageModel, query: str) -> Verdict:
+    """The verdict on a query. **Raises:** `Refused` for a query that has none, or no witness."""
+    try:
+        if isinstance(parse_property(query), NumberQuery):
+            raise Refused("No computation shows a number. Ask something else of the page.")
+        return check(cast("Explorable[Any, Any]", model), query, seconds=_MOST_SECONDS)
+    except (NotImplementedError, ValueError) as error:
+        raise Refused(f"{error}") from None
+
+
+def witnessed(
+    stepper: AbstractStepper[Any], verdict: Verdict
+) -> tuple[list[Moment[Any]], int | None]:
+    """The computation that shows a verdict, step by step, and where its loop begins, if it has one;
+    without a witness the initial configuration.
+
+    **Raises:** `Refused` where the page cannot make its steps; the computation is then the one that
+    it was.
+    """
+    made, before = [stepper.moments[0]], list(stepper.moments)
+    if verdict.witness is None or verdict.choices is None:
+        return made, None
+    subsets = verdict.choices.subsets
+    try:
+        for at, rules in enumerate(verdict.rules.tolist()):
+            if made[-1].is_halted:
+                return made, None
+            own = [CHOOSER] if isinstance(stepper, NetStepper) else range(len(rules))
+            chosen = {i: rule for i, rule in zip(own, rules, strict=False) if rule != NO_RULE}
+            numbers = {} if subsets is None else dict(enumerate(map(int, subsets[at].tolist())))
+            made.append(stepper.step(at, chosen, "first", numbers))
+    except Refused:
+        stepper.moments = before
+        raise
+    return made, verdict.loop
 
 
 def _followed(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment[Solution]]:

@@ -15,7 +15,14 @@ from ...io.formats import formats_of
 from ...sleptsov import SleptsovNet
 from ...spiking.model.validity import Level
 from .edits import Edit
-from .explored import MOST_CONFIGURATIONS, explored, follow, graph_json
+from .explored import (
+    MOST_CONFIGURATIONS,
+    check_for_page,
+    explored,
+    follow,
+    graph_json,
+    witnessed,
+)
 from .models import edited_model, next_rows, num_counts, opened_json, stepper_of
 from .stepping import AbstractStepper, Refused, Rest, Stepper
 from .texts import (
@@ -52,14 +59,21 @@ class _Kept:
 
 
 class Session:
-    """The answers to one server's pages. Each opened or edited text is a model of its own, so that
+    """The answers to one server's pages, which open at the computation that decides a `query`, if
+    there is one. Each opened or edited text is a model of its own, so that
     pages do not disturb each other. Texts are read while steps are compiled; otherwise one question
     is answered at a time."""
 
     def __init__(
-        self, name: str, text: str, *, level: Level = "extended", format: str | None = None
+        self,
+        name: str,
+        text: str,
+        *,
+        level: Level = "extended",
+        format: str | None = None,
+        query: str | None = None,
     ):
-        self.name, self.text, self._format = name, text, format
+        self.name, self.text, self._format, self.query = name, text, format, query
         self.level: Level = level
         self._models: OrderedDict[int, _Kept] = OrderedDict()
         self._next = 0
@@ -77,6 +91,7 @@ class Session:
             "step": self._step,
             "explore": self._explore,
             "go": self._go,
+            "query": self._query,
         }
 
     def answer(self, call: str, question: Answer) -> Answer:
@@ -119,7 +134,7 @@ class Session:
 
     def _begin(self, question: Answer) -> Answer:
         del question
-        found = {"version": __version__, "formats": formats_json()}
+        found = {"version": __version__, "formats": formats_json(), "query": self.query}
         return {**found, **self._opened(self.name, self.text, self._format)}
 
     def _open(self, question: Answer) -> Answer:
@@ -218,6 +233,13 @@ class Session:
         moments = follow(stepper, kept.graph, configuration)
         rows = [stepper.row_json(m, b) for m, b in zip(moments, [None, *moments], strict=False)]
         return {"rows": rows, "path": kept.graph.path_to(configuration)}
+
+    def _query(self, question: Answer, kept: _Kept) -> Answer:
+        verdict = check_for_page(kept.found.system, _text(question, "query"))
+        stepper = kept.stepper
+        moments, loop = witnessed(stepper, verdict)
+        rows = [stepper.row_json(m, b) for m, b in zip(moments, [None, *moments], strict=False)]
+        return {"rows": rows, "loop": loop, "verdict": f"{verdict.query}: {verdict.summary}"}
 
     # ---- models ----
 

@@ -44,7 +44,14 @@ export class Transport {
     const { run } = this;
     if (run.model === null || run.row.isBlank) return false;
     const isKnown = run.position < run.last && run.chosen.size === 0;
-    return isKnown || (!isRecorded && !run.row.halted);
+    return isKnown || run.repeats || (!isRecorded && !run.row.halted);
+  }
+
+  get ofLoop() {
+    const { loop, position, last } = this.run;
+    if (loop === null || position < loop) return "";
+    if (position === last) return `, again as in step ${loop}`;
+    return position === loop ? ", the loop begins" : ", in the loop";
   }
 
   show() {
@@ -59,7 +66,7 @@ export class Transport {
     find("position").max = run.last;
     find("position").value = run.position;
     const halts = run.row?.halted ? ", halted" : "";
-    find("where").textContent = `step ${run.position} of ${run.last}${halts}`;
+    find("where").textContent = `step ${run.position} of ${run.last}${halts}${this.ofLoop}`;
     const replaces = run.chosen.size > 0 && run.position < run.last;
     find("step").textContent = replaces ? "Branch" : "Step";
     find("step").title = replaces ? "This choice replaces the steps that follow" : "Step (→)";

@@ -17,6 +17,7 @@ export class Run extends EventTarget {
     this.system = null;
     this.rows = [];
     this.position = 0;
+    this.loop = null; // the row that the last one repeats, if they go round for ever
     this.chosen = new Map(); // neuron to rule, for the next step
     this.rest = 0; // a seed, or "first"
     this.busy = false;
@@ -53,13 +54,19 @@ export class Run extends EventTarget {
     return this.rows.length - 1;
   }
 
+  // Whether the next row is that after the beginning of the loop.
+  get repeats() {
+    return this.loop !== null && this.position === this.last && this.chosen.size === 0;
+  }
+
   get isHalted() {
     return this.rows[this.last].halted;
   }
 
   // Rows from a number on; what was there is forgotten.
-  take(from, rows) {
+  take(from, rows, loop = null) {
     this.rows.length = from;
+    this.loop = loop;
     for (const row of rows) {
       row.network ??= this.rows.at(-1)?.network ?? null;
       row.timer = new Map(row.timers);
@@ -96,6 +103,7 @@ export class Run extends EventTarget {
       this.show(this.position + 1);
       return null;
     }
+    if (this.repeats) return this.show(this.loop + 1);
     if (this.row.halted || isRecorded) return null;
     return this.extend(this.position, count, count > 1);
   }
@@ -103,7 +111,7 @@ export class Run extends EventTarget {
   // As far as it goes, up to that many steps.
   async finish(most) {
     if (this.busy || this.model === null) return null;
-    if (isRecorded) return this.show(this.last);
+    if (isRecorded || (this.loop !== null && this.chosen.size === 0)) return this.show(this.last);
     let refused = null;
     let left = most;
     if (this.chosen.size > 0) {
@@ -133,6 +141,13 @@ export class Run extends EventTarget {
     return answer?.path ?? null;
   }
 
+  // The computation that decides a query, from its beginning, and the verdict.
+  async witness(query) {
+    await this.first();
+    const answer = await this.asked("query", { query }, 0, false);
+    return answer?.verdict ?? null;
+  }
+
   // The answer to a question for rows from a number on, of which the first or the last is shown; null
   // where another model was opened meanwhile.
   async asked(call, question, from, toEnd) {
@@ -142,7 +157,7 @@ export class Run extends EventTarget {
     try {
       const answer = await ask(call, { model, ...question });
       if (model !== this.model) return null;
-      this.take(from, answer.rows);
+      this.take(from, answer.rows, answer.loop ?? null);
       this.position = toEnd ? this.last : from;
       this.chosen.clear();
       this.announce("moved");

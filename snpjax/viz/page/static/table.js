@@ -56,6 +56,8 @@ export class Table {
         this.body.insertBefore(line, before);
         this.rows.set(index, { row: run.rows[index], line });
       }
+      line.classList.toggle("loop", run.loop !== null && index >= run.loop);
+      line.classList.toggle("start", index === run.loop);
       const isShown = index === run.position;
       if (line.classList.contains("shown") !== isShown) {
         line.classList.toggle("shown", isShown);
@@ -108,7 +110,7 @@ export class Table {
       element("th", { scope: "row" }, go),
       ...cells,
       ...hidden,
-      element("td", { class: "fired" }, end, halts),
+      element("td", { class: "fired" }, end, halts, element("span", { class: "repeats" }, "repeats from here")),
     );
   }
 }
