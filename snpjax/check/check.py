@@ -23,7 +23,7 @@ from ..machine import (
 )
 from ..scale.checkpoint import Checkpoint
 from .induction.prove import decided
-from .probability.answer import answer, check_choices
+from .probability.answer import answer, check_choices, check_choosers
 from .query.errors import QueryError
 from .query.formula import Query, all_parts
 from .query.names import Needs, check_clock, check_names, needs_of
@@ -113,6 +113,7 @@ def check(
         raise ValueError("A function is checked in each configuration. Give a query for `fair`.")
     if isinstance(subject, Graph):
         graph = subject
+        check_choosers(graph.system, chosen)
         limits = (max_configurations, max_depth, inputs, saturate, layout, capacity)
         how = (mesh, memory, exact, checkpoint, progress, reductions, seconds)
         if any(x is not None for x in (*limits, *how)):
@@ -128,6 +129,7 @@ def check(
     else:
         if inputs is not None:
             subject = with_inputs(subject, inputs)
+        check_choosers(subject, chosen)
         limit = MAX_CONFIGURATIONS if max_configurations is None else max_configurations
         patience = Patience(seconds)
 

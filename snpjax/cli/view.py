@@ -41,6 +41,10 @@ def view(
     no_browser: Annotated[
         bool, flag("--no-browser", "Print the address without opening a browser.")
     ] = False,
+    query: Annotated[
+        str | None,
+        value("--query", "QUERY", "Open at the computation that refutes QUERY, or shows it."),
+    ] = None,
     export: Annotated[
         Path | None,
         value("--export", "PAGE", "Write one file that shows a run without a server, and exit."),
@@ -75,6 +79,10 @@ def view(
             check_suffix(file, "system")  # what is not a model of any format needs no page
     elif strict:
         raise typer.BadParameter("this is a file of a net (leave it out)", param_hint="--strict")
+    if query is not None:
+        if file is None:
+            raise typer.BadParameter("there is no model to check (name a file)", param_hint="FILE")
+        _check_query(query, export)
     if export is not None:
         if file is None:
             raise typer.BadParameter("there is no model to export (name a file)", param_hint="FILE")
@@ -92,7 +100,8 @@ def view(
         session = new_session(level=level)
     else:
         text = load(file, may_be_empty=True).text
-        session = Session(file.name, text, level=level, format=reads and reads.name)
+        known = reads and reads.name
+        session = Session(file.name, text, level=level, format=known, query=query)
     try:
         server = PageServer(session, port=port)
     except OSError as error:
@@ -103,6 +112,21 @@ def view(
         raise ended(message, BAD_INPUT) from None
     with server:
         _serve(server, session, opens=not no_browser)
+
+
+def _check_query(query: str, export: Path | None) -> None:
+    """End with an error for a query with a mistake, or one that no computation shows."""
+    from ..check import NumberQuery, QueryError, parse_property
+
+    if export is not None:
+        raise typer.BadParameter("the page of --export shows a run", param_hint="--query")
+    try:
+        is_number = isinstance(parse_property(query), NumberQuery)
+    except QueryError as error:
+        raise ended(f"error: {error}", BAD_INPUT) from None
+    if is_number:
+        problem = "no computation shows a number (use `snpjax check`)"
+        raise typer.BadParameter(problem, param_hint="--query")
 
 
 def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:

@@ -48,10 +48,14 @@ def visit(chromium):
     """Opens the page of a text, and in the end checks that nothing went wrong in it."""
     left = []
 
-    def open_page(name=None, text=NATURALS, *, url=None, size=(1280, 720), scheme="light"):
+    def open_page(
+        name=None, text=NATURALS, *, url=None, size=(1280, 720), scheme="light", query=None
+    ):
         server = None
         if url is None:
-            own = Session(name or "natural_numbers.pli", text) if text else new_session()
+            own = (
+                Session(name or "natural_numbers.pli", text, query=query) if text else new_session()
+            )
             server = PageServer(own)
             threading.Thread(target=server.serve_forever, daemon=True).start()
             url = server.url

@@ -283,7 +283,7 @@ def test_a_lasso_plays_as_a_loop(visit):
     page.keyboard.press("Enter")
     shown(page.locator("#verdict[data-status=refuted]")).to_be_visible(timeout=PATIENCE)
     page.click("#tab-system")
-    shown(page.locator("#table .loop")).to_have_count(2)
+    shown(page.locator("#table .loop")).to_have_count(3)
     seen = []
     for _ in range(5):
         page.click("#step")

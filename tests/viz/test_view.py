@@ -34,7 +34,7 @@ from snpjax.viz.page.server import MAX_CONNECTIONS
 from snpjax.viz.page.stepping import Refused, Stepper
 from snpjax.viz.page.texts import MAX_NEURONS
 from tests.support.command import invoke
-from tests.support.helpers import PAIR, quietly, with_ballast
+from tests.support.helpers import PAIR, RING, quietly, with_ballast
 from tests.support.processes import started
 
 
@@ -371,9 +371,62 @@ def test_a_question_that_makes_no_sense_is_refused(server):
         ("save", {"model": model, "format": "esnp"}, "`format` is 'esnp'"),
         ("edit", {"model": model, "neuron": 0, "spikes": 1}, "`spikes` is 1"),
         ("go", {"model": model, "configuration": 0}, "not explored yet"),
+        ("property", {"model": model, "query": "always nix = 1"}, "no neuron 'nix'"),
     ]:
         refused = asked(server, call, question, status=409)["refused"]
         assert problem in refused, (call, question)
+
+
+@pytest.mark.parametrize(
+    ("query", "spikes", "loop"),
+    [
+        ("eventually halted", [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 0]], 1),
+        ("always y = 0", [[1, 0, 0], [0, 1, 0], [0, 0, 1]], None),
+    ],
+)
+def test_the_computation_that_decides_a_query(query, spikes, loop):
+    session = Session("ring.pli", RING, query=query)
+    begun = session.answer("begin", {})
+    assert begun["query"] == query
+    answer = session.answer("property", {"model": begun["model"], "query": begun["query"]})
+    assert [row["spikes"] for row in answer["rows"]] == spikes
+    assert answer["loop"] == loop and answer["text"].startswith(f"{query}: ")
+    # It goes on from there as from any other step.
+    more = session.answer("step", {"model": begun["model"], "at": len(spikes) - 1, "count": 1})
+    assert len(more["rows"]) == 1 and more["rows"][0]["step"] == len(spikes)
+
+
+def test_the_computation_that_halts_has_no_loop():
+    session = Session("line.pli", RING.replace(", (y,x)", ""))
+    model = session.answer("begin", {})["model"]
+    answer = session.answer("property", {"model": model, "query": "infinitely often y = 1"})
+    assert answer["status"] == "refuted" and answer["loop"] is None
+    assert [row["halted"] for row in answer["rows"]] == [False, False, False, True]
+
+
+def test_the_computation_of_a_net_that_decides_a_query():
+    net = snp.SleptsovNet(
+        [1, 0], inputs=Arcs.of([(0, 0, 1), (1, 1, 1)]), outputs=Arcs.of([(1, 0, 1), (0, 1, 1)])
+    )
+    session = Session("net.lsn", model_text(net, format="lsn")[0])
+    model = session.answer("begin", {})["model"]
+    answer = session.answer("property", {"model": model, "query": "eventually halted"})
+    assert [row["spikes"] for row in answer["rows"]] == [[1, 0], [0, 1], [1, 0]]
+    assert answer["loop"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("--query always", "the query ends"),
+        ("--query P=?[X(halted)]", "no computation shows a number"),
+        ("--query halted --export page.html", "the page of --export shows a run"),
+    ],
+)
+def test_queries_that_the_page_cannot_open_at(tmp_path, line, problem):
+    (tmp_path / "ring.pli").write_text(RING)
+    result = invoke("view", tmp_path / "ring.pli", *line.split())
+    assert result.exit_code == 2 and problem in " ".join(result.stderr.split())
 
 
 def test_a_text_that_does_not_read_is_answered_with_its_errors(server):

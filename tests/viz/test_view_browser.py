@@ -31,7 +31,7 @@ from tests.support.browser import (
     step,
     visit as visit,
 )
-from tests.support.helpers import quietly
+from tests.support.helpers import RING, quietly
 
 
 pytestmark = pytest.mark.browser
@@ -590,3 +590,24 @@ def test_a_server_that_ended_is_told(visit):
     page.context.set_offline(True)
     page.click("#step")
     shown(page.locator("#message")).to_contain_text("The server has ended")
+
+
+def test_the_loop_of_a_witness_is_played_again_and_again(visit):
+    page = visit("ring.pli", RING, query="eventually halted")
+    message = "eventually halted: refuted (shown by 1 step, then 2 steps for ever)"
+    shown(page.locator("#message")).to_have_text(message, timeout=PATIENCE)
+    assert page.inner_text("#where") == "step 0 of 3" and spikes(page) == [1, 0, 0]
+    shown(page.locator("tr.loop")).to_have_count(3)
+    assert page.locator("tr.start th").inner_text() == "1"
+    assert page.locator(".repeats:visible").all_inner_texts() == ["repeats from here"]
+    seen = []
+    for _ in range(6):
+        step(page)
+        seen.append((page.inner_text("#where"), spikes(page)))
+    around = [
+        ("step 2 of 3, in the loop", [0, 0, 1]),
+        ("step 3 of 3, again as in step 1", [0, 1, 0]),
+    ]
+    assert seen == [("step 1 of 3, the loop begins", [0, 1, 0]), *around, *around, around[0]]
+    page.locator("#to-end").click()
+    shown(page.locator("#where")).to_have_text("step 3 of 3, again as in step 1")

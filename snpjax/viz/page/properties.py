@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from ...check import check
 from ...check.query.errors import QueryError
 from ...check.verdict import Verdict
@@ -36,7 +38,9 @@ def witnessed(stepper: AbstractStepper[Any], verdict: Verdict[Any, Any]) -> list
     **Raises:** `Refused` for choices that are not among the rules of neurons; the computation is
     then the one that it was.
     """
-    return replayed(stepper, verdict.rules.tolist(), verdict.spikes)
+    subsets = None if verdict.choices is None else verdict.choices.subsets
+    some = None if subsets is None else np.asarray(subsets).tolist()
+    return replayed(stepper, verdict.rules.tolist(), verdict.spikes, subsets=some)
 
 
 def numbers_json(model: SpikingSystem | SleptsovNet, up_to: int) -> dict[str, Any]:

@@ -67,14 +67,21 @@ class _Kept:
 
 
 class Session:
-    """The answers to one server's pages. Each opened or edited text is a model of its own, so that
-    pages do not disturb each other. Texts are read while steps are compiled; otherwise one question
-    is answered at a time."""
+    """The answers to one server's pages, which open at the computation that decides a `query`, if
+    there is one. Each opened or edited text is a model of its own, so that pages do not disturb
+    each other. Texts are read while steps are compiled; otherwise one question is answered at a
+    time."""
 
     def __init__(
-        self, name: str, text: str, *, level: Level = "extended", format: str | None = None
+        self,
+        name: str,
+        text: str,
+        *,
+        level: Level = "extended",
+        format: str | None = None,
+        query: str | None = None,
     ):
-        self.name, self.text, self._format = name, text, format
+        self.name, self.text, self._format, self.query = name, text, format, query
         self.level: Level = level
         self._models: OrderedDict[int, _Kept] = OrderedDict()
         self._next = 0
@@ -141,7 +148,12 @@ class Session:
 
     def _begin(self, question: Answer) -> Answer:
         del question
-        found = {"version": __version__, "formats": formats_json(), "palette": palette_json()}
+        found = {
+            "version": __version__,
+            "formats": formats_json(),
+            "palette": palette_json(),
+            "query": self.query,
+        }
         return {**found, **self._opened(self.name, self.text, self._format)}
 
     def _open(self, question: Answer) -> Answer:
@@ -284,7 +296,7 @@ class Session:
             moments = witnessed(kept.stepper, verdict)
         except Refused as error:
             return {**answer, "text": f"{verdict}\n{error}"}
-        loop = None if verdict.loop is None else min(verdict.loop, len(moments) - 1)
+        loop = None if moments[-1].is_halted else verdict.loop
         return {**answer, "rows": self._rows(kept, moments), "loop": loop}
 
     def _numbers(self, question: Answer, kept: _Kept) -> Answer:

@@ -58,8 +58,15 @@ export class Transport {
   get canStep() {
     const { run } = this;
     if (run.model === null || run.row.isBlank) return false;
-    const isKnown = (run.position < run.last || (run.loop !== null && run.loop < run.last)) && run.chosen.size === 0;
-    return isKnown || (!isRecorded && !run.row.halted);
+    const isKnown = run.position < run.last && run.chosen.size === 0;
+    return isKnown || run.repeats || (!isRecorded && !run.row.halted);
+  }
+
+  get ofLoop() {
+    const { loop, position, last } = this.run;
+    if (loop === null || position < loop) return "";
+    if (position === last) return `, again as in step ${loop}`;
+    return position === loop ? ", the loop begins" : ", in the loop";
   }
 
   show() {
@@ -73,8 +80,8 @@ export class Transport {
     find("run").textContent = this.timer === null ? "Run" : "Pause";
     find("position").max = run.last;
     find("position").value = run.position;
-    const halts = run.row?.halted ? ", halted" : run.loop !== null ? `, steps ${run.loop} to ${run.last} for ever` : "";
-    find("where").textContent = `step ${run.position} of ${run.last}${halts}`;
+    const halts = run.row?.halted ? ", halted" : "";
+    find("where").textContent = `step ${run.position} of ${run.last}${halts}${this.ofLoop}`;
     if (this.waiting.length > 0 && !run.busy && run.model !== null && !run.row.isBlank) {
       queueMicrotask(() => this.waiting.shift()?.());
     }

@@ -76,7 +76,7 @@ function shown(answer, selected, { isEdit = false } = {}) {
   if (answer.remarks?.length > 0) inspector.say(answer.remarks);
   if (answer.findings.length > 0) transport.say(answer.findings[0].message);
   // It is drawn; what may happen in it is said when that is compiled.
-  transport.attempt(() => run.first());
+  transport.attempt(() => (answer.query ? run.witness(answer.query) : run.first()));
 }
 
 function subtitle({ read, name, system, edited }) {

@@ -25,7 +25,7 @@ export class Run extends EventTarget {
     this.until = ""; // the condition at which a run pauses
     this.reached = false; // whether the last answer ended there
     this.kept = []; // branches that a file holds
-    this.loop = null; // where the computation goes on after its last configuration, for ever
+    this.loop = null; // the row that the last one repeats, if they go round for ever
     this.busy = false;
   }
 
@@ -53,8 +53,7 @@ export class Run extends EventTarget {
       this.take(0, [...before, ...own]);
       this.kept.push({ name, rows: [...this.rows] });
     }
-    this.take(0, rows);
-    this.loop = loop ?? null;
+    this.take(0, rows, loop ?? null);
     this.announce("moved");
     return refused ?? null; // why a run that was exported ends
   }
@@ -71,9 +70,14 @@ export class Run extends EventTarget {
     return this.rows[this.last].halted;
   }
 
+  // Whether the next row is that after the beginning of the loop.
+  get repeats() {
+    return this.loop !== null && this.position === this.last && this.chosen.size === 0;
+  }
+
   // Rows from a number on; what was there is forgotten.
-  take(from, rows) {
-    this.loop = null;
+  take(from, rows, loop = null) {
+    this.loop = loop;
     if (from < this.rows.length && !this.row.isBlank) {
       this.dispatchEvent(new CustomEvent("left", { detail: [...this.rows] }));
     }
@@ -115,10 +119,7 @@ export class Run extends EventTarget {
       this.show(this.position + 1);
       return null;
     }
-    if (this.chosen.size === 0 && this.loop !== null) {
-      this.show(this.loop === this.last ? this.last : this.loop + 1); // the last one is its first one
-      return null;
-    }
+    if (this.repeats) return this.show(this.loop + 1);
     if (this.row.halted || isRecorded) return null;
     return this.extend(this.position, count, count > 1);
   }
@@ -126,7 +127,7 @@ export class Run extends EventTarget {
   // As far as it goes, up to that many steps.
   async finish(most) {
     if (this.busy || this.model === null) return null;
-    if (isRecorded) return this.show(this.last);
+    if (isRecorded || (this.loop !== null && this.chosen.size === 0)) return this.show(this.last);
     let refused = null;
     let left = most;
     this.reached = false;
@@ -187,12 +188,14 @@ export class Run extends EventTarget {
   // What is known of a property; its witness becomes the computation that is shown.
   async prove(query) {
     if (this.busy) throw new Refusal("A step is being made. Wait for it.");
-    const answer = await this.asked("property", { query }, 0, false);
-    if (answer === null || answer.rows === null) return answer;
-    this.loop = answer.loop;
-    this.position = 0;
-    this.announce("moved");
-    return answer;
+    return this.asked("property", { query }, 0, false);
+  }
+
+  // The computation that decides a query, from its beginning; the verdict in one line.
+  async witness(query) {
+    await this.first();
+    const answer = await this.prove(query);
+    return answer?.text.split("\n")[0] ?? null;
   }
 
   // The answer to a question for rows from a number on, of which the first or the last is shown; null
@@ -205,7 +208,7 @@ export class Run extends EventTarget {
       const answer = await ask(call, { model, ...question });
       if (model !== this.model) return null;
       if (answer.rows === null) return answer;
-      this.take(from, answer.rows);
+      this.take(from, answer.rows, answer.loop ?? null);
       if (call === "step") this.mark(from, question);
       this.position = toEnd ? this.last : from;
       this.chosen.clear();

@@ -75,12 +75,10 @@ export class Table {
     const from = Math.max(0, run.position - ROWS_AROUND);
     const to = Math.min(run.rows.length, run.position + ROWS_AROUND);
     for (const [index, { row, line }] of this.rows) {
-      const isSame = run.rows[index] === row && this.loop === run.loop;
-      if (index >= from && index < to && isSame) continue;
+      if (index >= from && index < to && run.rows[index] === row) continue;
       line.remove();
       this.rows.delete(index);
     }
-    this.loop = run.loop;
     let before = null;
     for (let index = to - 1; index >= from; index -= 1) {
       const known = this.rows.get(index);
@@ -89,6 +87,8 @@ export class Table {
         this.body.insertBefore(line, before);
         this.rows.set(index, { row: run.rows[index], line });
       }
+      line.classList.toggle("loop", run.loop !== null && index >= run.loop);
+      line.classList.toggle("start", index === run.loop);
       const isShown = index === run.position;
       if (line.classList.contains("shown") !== isShown) {
         line.classList.toggle("shown", isShown);
@@ -145,16 +145,13 @@ export class Table {
     const more = row.fired.length > MOST_FIRED ? `   and ${row.fired.length - MOST_FIRED} more` : "";
     const end = index === 0 ? `initial ${this.run.isNet ? "marking" : "configuration"}` : fired + more;
     const halts = row.halted ? element("span", { class: "halts" }, "halts") : null;
-    const { loop, last } = this.run;
-    const around = loop === null || row.halted ? null : index === loop ? "repeated from here" : index === last ? `as in step ${loop}` : null;
-    const loops = around === null ? null : element("span", { class: "halts loop" }, around);
     return element(
       "tr",
       {},
       element("th", { scope: "row" }, go),
       ...cells,
       ...hidden,
-      element("td", { class: "fired" }, end, halts, loops),
+      element("td", { class: "fired" }, end, halts, element("span", { class: "repeats" }, "repeats from here")),
     );
   }
 }
