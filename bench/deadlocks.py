@@ -26,7 +26,7 @@ def figures(model: Execution, has_deadlock: bool) -> str:
     start = time.perf_counter()
     snp.check(model, QUERY)
     again = time.perf_counter() - start
-    how = verdict.reductions[0] if verdict.reductions else "random run"
+    how = verdict.found_by or verdict.reductions[0]
     return (
         f"{model.net.name:24} {seconds:7.1f} s {again:7.1f} s "
         f"{verdict.num_configurations:9,} configurations, {how}"

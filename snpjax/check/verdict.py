@@ -62,6 +62,8 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     - `certificate`: an invariant that proves it without a complete graph, see `snpjax.certify`.
     - `reductions`: which reductions made the graph smaller; `not_reduced`: those that were asked
       for and are off, and why.
+    - `found_by`: what found the witness, if it is not the search of the graph: such a one need not
+      be a shortest.
     - `computation`: that of the witness where it is not one of the graph; its configurations are
       numbered from 0. Where the cone of influence was taken, its loop may close in that only.
     """
@@ -83,6 +85,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     reductions: tuple[str, ...] = ()
     not_reduced: tuple[str, ...] = ()
     computation: Visited[ConfigurationsT, StepsT] | None = field(default=None)
+    found_by: str = ""
 
     @property
     def num_configurations(self) -> int:
@@ -168,7 +171,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
         elif self.status is Status.UNKNOWN:
             why = self.reason if graph is None else f"{self.reason}; {size}"
         elif self.witness is not None:
-            why = f"shown by {_extent(self)}"
+            why = f"shown by {_extent(self)}{self.found_by and f', found by {self.found_by}'}"
         elif self.certificate is not None:
             why = f"by induction: {self.certificate.invariant}"
         elif self.value is not None:
