@@ -7,8 +7,10 @@ from ...explore import Graph, explore
 from ...machine import AbstractCapacity, Explorable, LayoutLike
 from ...sleptsov.model.net import AbstractRunnableNet
 from ...spiking.model.population import AnySystem
+from ..systems import SpikingGraph
 from ..tracing import on_host
 from .comparison import AbstractComparison, Pair, matched
+from .nets import NetGraph
 from .result import Equivalence
 from .traces import SameTraces
 
@@ -18,8 +20,8 @@ _SAME_TRACES = SameTraces()
 
 @on_host("equivalent")
 def equivalent(
-    first: AnySystem | AbstractRunnableNet | Graph[Any, Any],
-    second: AnySystem | AbstractRunnableNet | Graph[Any, Any],
+    first: AnySystem | AbstractRunnableNet | SpikingGraph | NetGraph,
+    second: AnySystem | AbstractRunnableNet | SpikingGraph | NetGraph,
     /,
     *,
     by: AbstractComparison = _SAME_TRACES,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Int
@@ -12,11 +12,14 @@ from ...explore import Graph
 from ...explore.successors import NO_EDGE, Following, following
 from ...run import run
 from ...sleptsov.model.net import AbstractRunnableNet, SleptsovNet
-from ...sleptsov.view.configurations import Firings
+from ...sleptsov.view.configurations import Firings, Markings
 
 
 if TYPE_CHECKING:
     from ...sleptsov.view.solution import NetSolution
+
+
+NetGraph: TypeAlias = Graph[Markings, Firings]
 
 
 @dataclass(frozen=True, eq=False)
