@@ -191,6 +191,8 @@ def beside_storm(question: Question) -> str:
         return sum(verdict.value) / 2
 
     def by_storm(model: Any) -> list[float]:
+        if not model.labeling.contains_label("halting"):  # the file has labels that hold somewhere
+            model.labeling.add_label("halting")
         (formula,) = stormpy.parse_properties(question.formula)
         values = stormpy.model_checking(model, formula).get_value_vector()
         return [float(values[model.initial_states[0]])]
