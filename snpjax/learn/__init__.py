@@ -27,7 +27,7 @@ from .network import (
     SpikingNetwork as SpikingNetwork,
     relay as relay,
 )
-from .reinforce import reinforce as reinforce
+from .reinforce import reinforce_loss as reinforce_loss
 from .relaxed import (
     Constants as Constants,
     RelaxedSystem as RelaxedSystem,
@@ -57,6 +57,7 @@ from .surrogate import (
     StraightThrough as StraightThrough,
     Triangular as Triangular,
 )
+from .trainable import trainable as trainable
 
 
 suggest_keywords(__name__)

@@ -20,6 +20,7 @@ from ..scale.checkpoint import Checkpoint, Checkpoints, checkpoints_of
 from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement, replicated, size_of
 from ..scale.shares import alike, on_all
+from .trainable import selected_by
 
 
 ModelT = TypeVar("ModelT")
@@ -89,7 +90,7 @@ def fit(
     key: Key[Array, ""],
     batch_size: int = 64,
     validation: Sequence[Shaped[Array | np.ndarray, "samples ..."]] | None = None,
-    where: Callable[[ModelT], PyTree] = lambda model: model,
+    where: Callable[[ModelT], PyTree] | ModelT | None = None,
     parts: int = 1,
     mesh: Mesh | None = None,
     checkpoint: Checkpoint | None = None,
@@ -109,8 +110,10 @@ def fit(
     - `validation`: other data, with the same columns, that are not trained on. Their loss is
       computed after each epoch, the mean over all rows, with the same key each time, and
       `Fitted.best` is the model with the lowest one.
-    - `where`: maps the model to the part of it that is trained, as in `eqx.tree_at`; only its
-      arrays of floats are. By default all of it.
+    - `where`: what is trained; by default `trainable(model)`, the weights. Pass another filter, a
+      pytree of booleans such as `trainable(model, parameters=("synapses", "low"))`, or a function
+      that maps the model to the part of it that is trained, as in `eqx.tree_at`. Only arrays of
+      floats are.
     - `parts`: the loss of a batch is the mean of the losses of this many equal parts of it, each
       with a key of its own; gradients are added in the order of the parts. One part after the other
       is computed, and the gradients of all are kept until they are added.
@@ -179,14 +182,16 @@ def _fit(
     epochs: int,
     key: Key[Array, ""],
     batch_size: int,
-    where: Callable[[ModelT], PyTree],
+    where: Callable[[ModelT], PyTree] | ModelT | None,
     parts: int,
     mesh: Mesh | None,
     checkpoints: Checkpoints,
 ) -> Fitted[ModelT]:
-    parameters = eqx.filter(where(model), eqx.is_inexact_array)
+    parameters, fixed = eqx.partition(model, selected_by(where, model))
     if not jax.tree.leaves(parameters):
-        raise ValueError("`where` names no array of floats, so there is nothing to train.")
+        raise ValueError(
+            "`where` selects no array of floats, so there is nothing to train. Select some."
+        )
     _check_data(data, held_out, epochs, batch_size)
     columns, others = (tuple(map(jnp.asarray, given)) for given in (data, held_out))
     zero = jnp.zeros((), jnp.int32)
@@ -203,7 +208,7 @@ def _fit(
             epoch, arrays = part.note["epoch"], part.arrays()
             losses[epoch] = arrays["losses"]
             validated[epoch : epoch + 1] = arrays["validation"]
-    task = _Task(model, loss, optimiser.update, where, columns, others, batch_size, parts)
+    task = _Task(fixed, loss, optimiser.update, columns, others, batch_size, parts)
     if mesh is not None:
         options = {"epochs": epochs, "batch_size": batch_size, "parts": parts}
         check_agreement("fit", model=model, data=columns, validation=others, key=key, **options)
@@ -216,7 +221,7 @@ def _fit(
     def trained(found: PyTree) -> ModelT:
         if mesh is not None:  # any device may continue with it
             found = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), found)
-        return _with(model, where, found)
+        return eqx.combine(found, fixed)
 
     for epoch in range(begun, epochs):
         given = jr.fold_in(key, epoch), jnp.asarray(epoch * losses.shape[1], jnp.int32)
@@ -290,10 +295,9 @@ def _check_batches(needed: int, batch_size: int, mesh: Mesh | None) -> None:
 class _Task(eqx.Module):
     """What is the same in every epoch."""
 
-    model: Any
+    fixed: Any  # the model without its parameters
     loss: Callable[..., Float[Array, ""]]
     update: Callable[..., Any]
-    where: Callable[[Any], PyTree]
     columns: tuple[Shaped[Array, "samples ..."], ...]
     held_out: tuple[Shaped[Array, "samples ..."], ...]
     batch_size: int = eqx.field(static=True)
@@ -322,7 +326,7 @@ def _validation_loss(
 
 def _mean_loss(task: _Task, parameters: PyTree, key: Key[Array, ""]) -> Float[Array, ""]:
     """The mean of the losses of batches, and of what does not fill one, by their rows."""
-    model = _with(task.model, task.where, parameters)
+    model = eqx.combine(parameters, task.fixed)
     rows, size = len(task.held_out[0]), task.batch_size
     batches, left = divmod(rows, size)
     total = jnp.zeros((), jnp.float32)
@@ -387,7 +391,7 @@ def _slopes(
     """
 
     def of_parameters(parameters: PyTree, chosen: Array, key: Array) -> Float[Array, ""]:
-        model = _with(task.model, task.where, parameters)
+        model = eqx.combine(parameters, task.fixed)
         return task.loss(model, *(x[chosen] for x in task.columns), key)
 
     gradient = eqx.filter_value_and_grad(of_parameters)
@@ -414,8 +418,3 @@ def _slopes(
     total = jax.tree.map(lambda x: x[0], found)
     total = lax.fori_loop(1, jnp.where(is_real, task.parts, 1), added, total)
     return jax.tree.map(lambda x: x / task.parts, total)
-
-
-def _with(model: ModelT, where: Callable[[ModelT], PyTree], parameters: PyTree) -> ModelT:
-    """The model with these parameters."""
-    return eqx.tree_at(where, model, eqx.combine(parameters, where(model)))

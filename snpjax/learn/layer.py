@@ -15,11 +15,11 @@ from ..spiking.model.guard import Guard
 from ..spiking.model.rule import Rule
 from .forward import NeuronRange, population_run
 from .network import SENDER, Rules, SpikingNetwork
-from .relaxed import RelaxedSystem, constants_of, nameless
+from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of, nameless
 from .surrogate import AbstractSurrogate
 
 
-class SpikingLayer(eqx.Module):
+class SpikingLayer(AbstractSpikingModel):
     """A population behind trainable all-to-all weights, from trains to trains.
 
     What arrives in one step is read by the rules of the next. `chain` makes a network of layers,

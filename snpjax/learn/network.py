@@ -18,7 +18,7 @@ from ..spiking.model.population_parts import Population, Projection
 from ..spiking.model.rule import Rule
 from .coding import total
 from .forward import NeuronRange, forward, order_of
-from .relaxed import RelaxedSystem, constants_of, nameless, relax
+from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of, nameless, relax
 from .run import RelaxedSolution, run
 from .surrogate import AbstractSurrogate
 
@@ -53,11 +53,11 @@ class Response(NamedTuple):
     spikes: Float[Array, "outputs *paths"]
 
 
-class SpikingNetwork(eqx.Module):
+class SpikingNetwork(AbstractSpikingModel):
     """Populations of neurons, each with rules of its own, and projections between some of them with
     trainable weights: an exact SN P system with gradients.
 
-    - `model`: the system; `to_system(network.model)` is the exact one. Neuron i of population p is
+    - `model`: the system; `to_system(network)` is the exact one. Neuron i of population p is
       called `p{i}`, from 0 both.
     """
 
@@ -193,7 +193,9 @@ def _check(sizes: Sequence[int], rules: Sequence[Rules], projections: Sequence[t
 
 
 def _places(model: RelaxedSystem, sizes: Sequence[int]) -> tuple[NeuronRange, ...]:
-    is_slot, start, places = np.asarray(model.is_slot), 0, []
+    with jax.ensure_compile_time_eval():  # also where the caller is traced
+        is_slot = np.asarray(model.is_slot)
+    start, places = 0, []
     for size in sizes:
         used = np.flatnonzero(is_slot[:, start : start + size].any(axis=1))
         places.append(NeuronRange(start, size, int(used[-1]) + 1 if len(used) else 0))
