@@ -2,11 +2,18 @@
 
 from snpjax_formats.keywords import suggest_keywords
 
+from .adam import Adam as Adam, AdamState as AdamState
 from .cells import (
     ConvSNP as ConvSNP,
     GSNPCell as GSNPCell,
     LSTMSNPCell as LSTMSNPCell,
     NonlinearSNP as NonlinearSNP,
+)
+from .classify import (
+    CountEncoder as CountEncoder,
+    CrossEntropy as CrossEntropy,
+    classifier as classifier,
+    count_encoder as count_encoder,
 )
 from .coding import (
     count_train as count_train,

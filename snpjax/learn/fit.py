@@ -20,6 +20,7 @@ from ..scale.checkpoint import Checkpoint, Checkpoints, checkpoints_of
 from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement, replicated, size_of
 from ..scale.shares import alike, on_all
+from .adam import Adam
 from .trainable import selected_by
 
 
@@ -72,6 +73,10 @@ class NotFinite(FloatingPointError):
 _VALIDATION = 2**32 - 1
 
 
+# How long training takes by default.
+_BATCH, _EPOCHS, _UPDATES = 64, 20, 1500
+
+
 class _Carry(NamedTuple):
     parameters: PyTree
     state: PyTree
@@ -86,27 +91,29 @@ def fit(
     data: Sequence[Shaped[Array | np.ndarray, "samples ..."]],
     /,
     *,
-    epochs: int,
+    epochs: int | None = None,
     key: Key[Array, ""],
-    batch_size: int = 64,
+    batch_size: int | None = None,
     validation: Sequence[Shaped[Array | np.ndarray, "samples ..."]] | None = None,
     where: Callable[[ModelT], PyTree] | ModelT | None = None,
     parts: int = 1,
     mesh: Mesh | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Fitted[ModelT]:
-    """Train a model with an optimiser of optax, or any other that has `init` and `update`.
+    """Train a model with `Adam`, an optimiser of optax, or any other that has `init` and `update`.
 
     **Arguments:**
 
     - `model`: the model, an Equinox module or any other pytree.
-    - `loss`: `loss(model, *batch, key)` returns a scalar; `batch` are rows of `data`.
-    - `optimiser`: for example `optax.adam(1e-2)`.
+    - `loss`: `loss(model, *batch, key)` returns a scalar; `batch` are rows of `data`. For example
+      `CrossEntropy()`.
+    - `optimiser`: for example `Adam()`, whose rate falls to 0 until the end, or `optax.adam(1e-2)`.
     - `data`: arrays with a row for each sample. Every epoch takes them in another order, and leaves
       out what does not fill a batch.
-    - `epochs`: the number of passes through the data, 0 or more.
+    - `epochs`: the number of passes through the data, 0 or more; by default 20, or as many as
+      1,500 updates take if these are more.
     - `key`: a typed PRNG key, of the order of samples and of the losses; it is consumed.
-    - `batch_size`: the number of samples in a batch.
+    - `batch_size`: the number of samples in a batch; by default 64, or all if they are fewer.
     - `validation`: other data, with the same columns, that are not trained on. Their loss is
       computed after each epoch, the mean over all rows, with the same key each time, and
       `Fitted.best` is the model with the lowest one.
@@ -134,6 +141,11 @@ def fit(
     another call.
     """
     rows = {len(column) for column in data}
+    if batch_size is None:
+        batch_size = min(_BATCH, *rows) if rows else _BATCH
+    if epochs is None:
+        updates = max(min(rows, default=0) // max(batch_size, 1), 1)
+        epochs = max(_EPOCHS, -(-_UPDATES // updates))
     if len(rows) != 1 or not 1 <= batch_size <= max(rows) or epochs < 0:
         raise ValueError(
             f"The data have {sorted(rows)} rows, `batch_size` is {batch_size}, `epochs` {epochs}. "
@@ -154,6 +166,8 @@ def fit(
             f"`parts` is {parts}, and `mesh` has {devices} devices. Give a multiple of that: each "
             "device computes as many parts of a batch as the others."
         )
+    if isinstance(optimiser, Adam) and optimiser.updates is None:
+        optimiser = Adam(optimiser.rate, max(epochs * (max(rows) // batch_size), 1))
     saved = checkpoints_of(
         checkpoint,
         "fit",

@@ -59,12 +59,15 @@ class SpikingNetwork(AbstractSpikingModel):
 
     - `model`: the system; `to_system(network)` is the exact one. Neuron i of population p is
       called `p{i}`, from 0 both.
+    - `batch_first`: whether the batch is the first axis of counts and of what is returned, instead
+      of the last one.
     """
 
     model: RelaxedSystem
     places: tuple[NeuronRange, ...] = eqx.field(static=True)
     projections: tuple[tuple[int, int], ...] = eqx.field(static=True)
     steps: int = eqx.field(static=True)
+    batch_first: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -79,6 +82,7 @@ class SpikingNetwork(AbstractSpikingModel):
         scale: float | None = None,
         surrogate: AbstractSurrogate | None = None,
         layout: type[AbstractLayout] | Literal["auto"] = "auto",
+        batch_first: bool = False,
     ):
         """**Arguments:**
 
@@ -93,6 +97,8 @@ class SpikingNetwork(AbstractSpikingModel):
         - `scale`: draw the initial weights from a normal distribution with this standard deviation;
           by default from a uniform distribution over `weight_range`.
         - `surrogate`, `layout`: see `relax`.
+        - `batch_first`: put the batch first, in counts `(paths, inputs)` and in what `response`
+          and calls return, `(paths, steps, outputs)` and `(paths, outputs)`.
 
         **Raises:** `ValueError` for populations or projections that do not fit together.
         """
@@ -124,6 +130,7 @@ class SpikingNetwork(AbstractSpikingModel):
         self.places = _places(model, sizes)
         self.projections = tuple((own[0], own[1]) for own in projections)
         self.steps = steps
+        self.batch_first = batch_first
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -137,11 +144,13 @@ class SpikingNetwork(AbstractSpikingModel):
 
         **Arguments:**
 
-        - `counts`: `(inputs, *paths)` initial spikes of the input population; the others start with
-          those of the model.
+        - `counts`: `(inputs, *paths)` initial spikes of the input population, or `(*paths, inputs)`
+          with `batch_first`; the others start with those of the model.
         - `choice`: as in `snpjax.run`; by default the first applicable rule.
 
-        **Returns:** a `RelaxedSolution`.
+        **Returns:** a `RelaxedSolution`, whose paths are the last axis always.
+
+        **Raises:** `ValueError` for counts of another shape.
         """
         return run(self.model, steps=self.steps, spikes=self._spikes(counts), choice=choice)
 
@@ -155,23 +164,52 @@ class SpikingNetwork(AbstractSpikingModel):
         order = order_of(len(self.places), self.projections)
         spikes = self._spikes(counts)
         if order is None:
-            found = run(self.model, steps=self.steps, spikes=spikes)
-            return Response(found.outputs, found.spikes[self.places[-1].neurons])
-        return Response(
-            *forward(nameless(self.model), self.places, self.projections, order, spikes, self.steps)
-        )
+            solution = run(self.model, steps=self.steps, spikes=spikes)
+            found = Response(solution.outputs, solution.spikes[self.places[-1].neurons])
+        else:
+            model = nameless(self.model)
+            found = Response(
+                *forward(model, self.places, self.projections, order, spikes, self.steps)
+            )
+        if self.batch_first and counts.ndim == 2:
+            return Response(*(jnp.moveaxis(x, -1, 0) for x in found))
+        return found
 
     def __call__(self, counts: Float[Array, "inputs *paths"]) -> Float[Array, "outputs *paths"]:
-        """How many spikes leave each output neuron; a second axis is a batch."""
-        return total(self.response(counts).trains)
+        """How many spikes leave each output neuron, or remain in it where it has no rules; a second
+        axis is a batch, which is the first one with `batch_first`."""
+        found = self.response(counts)
+        if self.places[-1].slots == 0:
+            return found.spikes
+        return total(found.trains, batch_first=self.batch_first and counts.ndim == 2)
 
     def _spikes(self, counts: Float[Array, "inputs *paths"]) -> Float[Array, "neurons *paths"]:
-        if counts.shape[0] != self.sizes[0]:
-            raise ValueError(f"`counts` has {counts.shape[0]} rows. Give {self.sizes[0]}.")
+        counts = jnp.asarray(counts, jnp.float32)
+        size, axis = self.sizes[0], counts.ndim - 1 if self.batch_first else 0
+        if not 1 <= counts.ndim <= 2:
+            raise ValueError(
+                f"`counts` has the shape {counts.shape}. Give one axis, or two with a batch; "
+                "`jax.vmap` adds others."
+            )
+        if counts.shape[axis] != size:
+            hint = batch_hint(counts, size, self.batch_first)
+            which = "columns" if axis else "rows"
+            raise ValueError(f"`counts` has {counts.shape[axis]} {which}. Give {size}.{hint}")
+        if self.batch_first:
+            counts = counts.T
         own = constants_of(self.model).initial[self.sizes[0] : len(self.model.names)]
         own = jnp.reshape(own, (-1, *(1,) * (counts.ndim - 1)))
         own = jnp.broadcast_to(own, (len(own), *counts.shape[1:]))
-        return jnp.concatenate([jnp.asarray(counts, jnp.float32), own])
+        return jnp.concatenate([counts, own])
+
+
+def batch_hint(given: Float[Array, "..."], size: int, batch_first: bool) -> str:
+    """How to fix an array whose batch is on the other side than expected; else nothing."""
+    if given.ndim < 2 or given.shape[-2 if batch_first else -1] != size:
+        return ""
+    if batch_first:
+        return " The batch is the first axis here: move it, or leave `batch_first` out."
+    return " The batch is the last axis here: move it, or make the model with `batch_first=True`."
 
 
 def _check(sizes: Sequence[int], rules: Sequence[Rules], projections: Sequence[tuple]) -> None:
