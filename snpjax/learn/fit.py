@@ -21,6 +21,7 @@ from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement, replicated, size_of
 from ..scale.shares import alike, on_all
 from .adam import Adam
+from .firing import PopulationFiring, firing_of, warn_of_firing
 from .trainable import selected_by
 
 
@@ -46,12 +47,15 @@ class Fitted(NamedTuple, Generic[ModelT]):
     - `best`: the model after the epoch with the lowest validation loss, the first of equal ones;
       without validation data, or epochs, `model`.
     - `validation_losses`: the loss of the validation data after each epoch; none without such data.
+    - `firing`: how the populations of `best` fire, a `PopulationFiring` for each that has rules,
+      inputs left out; none for models without SN P systems.
     """
 
     model: ModelT
     losses: Float[np.ndarray, " steps"]
     best: ModelT
     validation_losses: Float[np.ndarray, " epochs"]
+    firing: tuple[PopulationFiring, ...] = ()
 
 
 class NotFinite(FloatingPointError):
@@ -69,8 +73,8 @@ class NotFinite(FloatingPointError):
         )
 
 
-#: Folded into the key for validation; epochs are folded in by their numbers.
-_VALIDATION = 2**32 - 1
+#: Folded into the key for validation and for firing; epochs are folded in by their numbers.
+_VALIDATION, _FIRING = 2**32 - 1, 2**32 - 2
 
 
 # How long training takes by default.
@@ -132,7 +136,8 @@ def fit(
     lambda is another function each time it is made.
 
     **Returns:** the model after the last update, the best one by `validation`, and the loss of each
-    step, computed before its update: that of the last model itself is not among them.
+    step, computed before its update: that of the last model itself is not among them. A
+    `FiringWarning` names populations most of which are dead or saturated, with what helps.
 
     **Raises:** `NotFinite` at the end of the epoch in which a loss or a gradient was not; from that
     step on nothing was changed. `ValueError` for data that fit no batch, validation data with other
@@ -263,7 +268,10 @@ def _fit(
             checkpoints.save((carry, best), epochs=epoch + 1)
     checkpoints.finish((carry, best), epochs=epochs)
     last = trained(carry.parameters)
-    return Fitted(last, losses.ravel(), last if best is None else trained(best), validated)
+    chosen = last if best is None else trained(best)
+    firing = firing_of(chosen, loss, columns, batch_size // parts, jr.fold_in(key, _FIRING))
+    warn_of_firing(firing)
+    return Fitted(last, losses.ravel(), chosen, validated, firing)
 
 
 def _check_validation(

@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple, TypeAlias
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Key
 
@@ -18,6 +17,7 @@ from ..spiking.model.population_parts import Population, Projection
 from ..spiking.model.rule import Rule
 from .coding import total
 from .forward import NeuronRange, forward, order_of
+from .initial import Spread, drawn, spreads_of
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of, nameless, relax
 from .run import RelaxedSolution, run
 from .surrogate import AbstractSurrogate
@@ -94,8 +94,10 @@ class SpikingNetwork(AbstractSpikingModel):
         - `projections`: pairs of populations, from and to, or triples with a graph, as that of a
           `snpjax.Projection`; by default each to the next one. Without a graph, all to all.
         - `weight_range`: the smallest and the largest weight.
-        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
-          by default from a uniform distribution over `weight_range`.
+        - `scale`: draw the initial weights from a normal distribution with this standard deviation.
+          By default its width and the share of positive weights are such that the populations fire
+          at first: a neuron receives about twice what its guard asks for, on average, if its
+          sources send a few spikes each.
         - `surrogate`, `layout`: see `relax`.
         - `batch_first`: put the batch first, in counts `(paths, inputs)` and in what `response`
           and calls return, `(paths, steps, outputs)` and `(paths, outputs)`.
@@ -124,11 +126,13 @@ class SpikingNetwork(AbstractSpikingModel):
             signed=weight_range[0] < 0,
         )
         model = relax(system, surrogate=surrogate, layout=layout, weight_range=weight_range)
-        self.model = eqx.tree_at(
-            lambda model: model.synapses, model, _drawn(model, weight_range, scale, key)
-        )
         self.places = _places(model, sizes)
         self.projections = tuple((own[0], own[1]) for own in projections)
+        spreads = [Spread(scale)] * len(self.projections)
+        if scale is None:
+            spreads = spreads_of(model, self.places, self.projections, steps)
+        weights = drawn(model, spreads, key)
+        self.model = eqx.tree_at(lambda model: model.synapses, model, weights)
         self.steps = steps
         self.batch_first = batch_first
 
@@ -239,28 +243,3 @@ def _places(model: RelaxedSystem, sizes: Sequence[int]) -> tuple[NeuronRange, ..
         places.append(NeuronRange(start, size, int(used[-1]) + 1 if len(used) else 0))
         start += size
     return tuple(places)
-
-
-def _drawn(
-    model: RelaxedSystem,
-    weight_range: tuple[float, float],
-    scale: float | None,
-    key: Key[Array, ""],
-) -> AbstractLayout:
-    """The synapses with random weights."""
-    weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
-    leaves, tree = jax.tree.flatten(weights)
-    low, most = weight_range
-
-    def draw(key: Array, shape: tuple[int, ...]) -> Array:
-        if scale is None:
-            return jr.uniform(key, shape, minval=low, maxval=most)
-        return jnp.clip(scale * jr.normal(key, shape), low, most)
-
-    drawn = [
-        jnp.where(is_one, draw(own, x.shape), 0)
-        for x, is_one, own in zip(
-            leaves, jax.tree.leaves(model.is_synapse), jr.split(key, len(leaves)), strict=True
-        )
-    ]
-    return eqx.combine(jax.tree.unflatten(tree, drawn), rest)

@@ -50,6 +50,7 @@ class RelaxedSystem(eqx.Module):
     - `temperature`: of the derivative in the logits of a `WeightedChoice`; `None` for none.
     - `program`: the exact system as it was lowered, of which periods, delays, inputs and outputs
       are taken.
+    - `tap`: zeros, whose gradient counts what fires; see `tapped`.
     - `names`: of the neurons. Models of the same names and shapes share what is compiled.
     """
 
@@ -67,6 +68,7 @@ class RelaxedSystem(eqx.Module):
     num_outputs: int = eqx.field(static=True)
     weight_range: tuple[float, float] = eqx.field(static=True)
     temperature: float | None = eqx.field(static=True)
+    tap: Float[Array, "three neurons"] | None = None  # None: nothing is counted
 
     @property
     def signed(self) -> bool:
