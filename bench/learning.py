@@ -104,9 +104,7 @@ def training(size: int, layout: Any, checkpoint: bool) -> Case:
     return Case(call, check)
 
 
-def accuracies(
-    name: str, hidden: int, seeds: int, epochs: int | None = None
-) -> tuple[float, float]:
+def accuracies(name: str, hidden: int, seeds: int) -> tuple[float, float]:
     """Mean accuracies of both kinds of network on the test samples of a data set."""
     from sklearn import datasets, model_selection, neural_network, pipeline, preprocessing
 
@@ -122,9 +120,7 @@ def accuracies(
         encoder = learn.count_encoder(train)
         network = learn.classifier(encoder.size, len({*labels}), key=one, hidden=hidden)
         data = encoder(train), train_labels.astype(np.int32)
-        fitted = learn.fit(
-            network, learn.CrossEntropy(), learn.Adam(), data, key=other, epochs=epochs
-        )
+        fitted = learn.fit(network, learn.CrossEntropy(), learn.Adam(), data, key=other)
         counts = np.asarray(eqx.filter_jit(fitted.model)(encoder(test)))
         found.append(np.mean(np.argmax(counts, axis=1) == test_labels))
         seconds.append(time.process_time() - began)

@@ -2,7 +2,7 @@
 
 from snpjax_formats.keywords import suggest_keywords
 
-from .adam import Adam as Adam, AdamState as AdamState
+from .adam import Adam as Adam
 from .cells import (
     ConvSNP as ConvSNP,
     GSNPCell as GSNPCell,
