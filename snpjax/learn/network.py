@@ -17,7 +17,7 @@ from ..spiking.model.population_parts import Population, Projection
 from ..spiking.model.rule import Rule
 from .coding import total
 from .forward import NeuronRange, forward, order_of
-from .initial import Spread, drawn, spreads_of
+from .initial import WeightSpread, drawn, spreads_of
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of, nameless, relax
 from .run import RelaxedSolution, run
 from .surrogate import AbstractSurrogate
@@ -128,7 +128,7 @@ class SpikingNetwork(AbstractSpikingModel):
         model = relax(system, surrogate=surrogate, layout=layout, weight_range=weight_range)
         self.places = _places(model, sizes)
         self.projections = tuple((own[0], own[1]) for own in projections)
-        spreads = [Spread(scale)] * len(self.projections)
+        spreads = [WeightSpread(scale)] * len(self.projections)
         if scale is None:
             spreads = spreads_of(model, self.places, self.projections, steps)
         weights = drawn(model, spreads, key)
