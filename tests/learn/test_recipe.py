@@ -23,7 +23,7 @@ def networks(**options):
     ]
 
 
-COUNTS = np.random.default_rng(0).integers(0, 5, (40, 3)).astype(np.float32)
+COUNTS = jnp.asarray(np.random.default_rng(0).integers(0, 5, (40, 3)), jnp.float32)
 
 
 # ---- counts ----
@@ -134,7 +134,7 @@ def test_layers_and_trains_may_have_the_batch_first():
     assert layers[1](trains[0]).tolist() == found[0].tolist()
     network = learn.chain([layers[1]])
     assert network(COUNTS).tolist() == learn.total(found, batch_first=True).tolist()
-    when = COUNTS.astype(np.int32)
+    when = COUNTS.astype(jnp.int32)
     assert learn.latency_train(when, 5, batch_first=True).shape == (40, 5, 3)
     assert learn.rate_train(COUNTS / 4, 5, jr.key(0), batch_first=True).shape == (40, 5, 3)
     with pytest.raises(ValueError, match="several `batch_first`"):
