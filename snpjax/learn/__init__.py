@@ -2,11 +2,18 @@
 
 from snpjax_formats.keywords import suggest_keywords
 
+from .adam import Adam as Adam
 from .cells import (
     ConvSNP as ConvSNP,
     GSNPCell as GSNPCell,
     LSTMSNPCell as LSTMSNPCell,
     NonlinearSNP as NonlinearSNP,
+)
+from .classify import (
+    CountEncoder as CountEncoder,
+    CrossEntropy as CrossEntropy,
+    classifier as classifier,
+    count_encoder as count_encoder,
 )
 from .coding import (
     count_train as count_train,
@@ -18,6 +25,7 @@ from .coding import (
 )
 from .evolve import Evolved as Evolved, evolve as evolve
 from .export import Rounding as Rounding, rounding as rounding, to_system as to_system
+from .firing import FiringWarning as FiringWarning, PopulationFiring as PopulationFiring
 from .fit import Fitted as Fitted, NotFinite as NotFinite, Optimiser as Optimiser, fit as fit
 from .genome import Space as Space
 from .layer import SpikingLayer as SpikingLayer, chain as chain
@@ -27,7 +35,7 @@ from .network import (
     SpikingNetwork as SpikingNetwork,
     relay as relay,
 )
-from .reinforce import reinforce as reinforce
+from .reinforce import reinforce_loss as reinforce_loss
 from .relaxed import (
     Constants as Constants,
     RelaxedSystem as RelaxedSystem,
@@ -57,6 +65,7 @@ from .surrogate import (
     StraightThrough as StraightThrough,
     Triangular as Triangular,
 )
+from .trainable import trainable as trainable
 
 
 suggest_keywords(__name__)

@@ -92,6 +92,8 @@ def population_run(
         return silent, spikes if arriving is None else spikes + jnp.sum(arriving, axis=0)
     program = _cut(model.program, place)
     own = eqx.tree_at(lambda m: (m.program, m.synapses, m.is_synapse), model, (program, None, None))
+    if model.tap is not None:
+        own = replace(own, tap=model.tap[:, place.neurons])
     sizes = {"num_sources": place.size, "num_targets": place.size}
     constants = constants._replace(
         **{name: getattr(constants, name)[: place.slots, place.neurons] for name in _TABLES},
