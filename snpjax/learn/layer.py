@@ -66,7 +66,7 @@ class SpikingLayer(AbstractSpikingModel):
         **Raises:** `ValueError` for sizes below 1, or a guard that does not parse or accepts no
         count.
         """
-        self.rules = _rules(guard)
+        self.rules = rules_of_guard(guard)
         network = SpikingNetwork(
             (in_size, out_size),
             ((), self.rules),
@@ -202,7 +202,8 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
     return eqx.tree_at(lambda network: network.model, network, model)
 
 
-def _rules(guard: int | Rules) -> tuple[Rule | str, ...]:
+def rules_of_guard(guard: int | Rules) -> tuple[Rule | str, ...]:
+    """The rules that a guard of a layer stands for."""
     if isinstance(guard, int):
         if guard < 1:
             raise ValueError(f"`guard` is {guard}. Give the least number of spikes that fires.")
