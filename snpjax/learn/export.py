@@ -6,10 +6,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from ..spiking.model.rule import Rule
-from ..spiking.model.rule_table import UNBOUNDED
 from ..spiking.model.system import Neuron, SpikingSystem
-from ..spiking.model.template import guard_of
+from .exact_rules import rules_of_neurons
 from .fit import Fitted
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
 
@@ -119,31 +117,14 @@ def to_system(
             "to export the rounded model, which is what runs compute."
         )
     constants = constants_of(model)
-    tables = (constants.low, constants.high, constants.consume, constants.produce)
-    low, high, consume, produce = (np.asarray(table) for table in tables)
-    program, is_slot = model.program, np.asarray(model.is_slot)
-    period = np.ones_like(low, int) if program.period is None else np.asarray(program.period)
-    number = program.number
-    numbers = np.broadcast_to(np.arange(len(low))[:, None], low.shape)
-    numbers = numbers if number is None else np.asarray(number)
-    delay = np.zeros_like(period) if program.delay is None else np.asarray(program.delay)
-    neurons = []
-    for index, name in enumerate(model.names):
-        rules = []
-        for rule in np.unique(numbers[is_slot[:, index], index]).tolist():
-            own = np.flatnonzero(is_slot[:, index] & (numbers[:, index] == rule))
-            terms = [(low[slot, index], high[slot, index], period[slot, index]) for slot in own]
-            guard = guard_of(
-                (int(first), UNBOUNDED if np.isinf(last) else int(last), int(step))
-                for first, last, step in terms
-                if first <= last
-            )
-            if not guard.is_empty:
-                first = own[0], index
-                taken, sent, later = (int(x[first]) for x in (consume, produce, delay))
-                rules.append(Rule(guard, taken, sent, later))
-        spikes = int(np.asarray(constants.initial)[index])
-        neurons.append(Neuron(name, spikes, list(dict.fromkeys(rules))))
+    program = model.program
+    initial = np.asarray(constants.initial).astype(int).tolist()
+    neurons = [
+        Neuron(name, initial[index], rules)
+        for index, (name, rules) in enumerate(
+            zip(model.names, rules_of_neurons(model, constants), strict=True)
+        )
+    ]
     edges = constants.synapses.edges()
     value = np.ones(len(edges)) if edges.value is None else np.asarray(edges.value)
     names, num = model.names, len(model.names)
