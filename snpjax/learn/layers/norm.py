@@ -1,8 +1,7 @@
 """Normalisation of what arrives at neurons, folded into integers."""
 
-from typing import NamedTuple
-
 import equinox as eqx
+import jax
 import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -10,8 +9,9 @@ from jaxtyping import Array, Float
 from .synapses import AbstractSynapses
 
 
-class Drive(NamedTuple):
-    """The mean and the variance of what arrives at the neurons of each channel in a run."""
+class Drive(eqx.Module):
+    """The mean and the variance of what arrives at the neurons of each channel in a run. It is
+    measured, not trained."""
 
     mean: Float[Array, " channels"]
     variance: Float[Array, " channels"]
@@ -30,7 +30,7 @@ class SpikingNorm(eqx.Module):
     once `inference` is true (`eqx.nn.inference_mode`). The exact system is that of the latter.
 
     - `scale`, `offset`: trained, in spikes.
-    - `mean`, `variance`: the running statistics; `observed` of the container updates them.
+    - `running`: the running statistics; `observed` of the container updates them.
 
     ??? cite "Source"
         Ioffe and Szegedy 2015; Zheng et al. 2021 scale by the threshold. This differs from both: 1.
@@ -40,8 +40,7 @@ class SpikingNorm(eqx.Module):
 
     scale: Float[Array, " channels"]
     offset: Float[Array, " channels"]
-    mean: Float[Array, " channels"]
-    variance: Float[Array, " channels"]
+    running: Drive
     inference: bool
     epsilon: float = eqx.field(static=True)
 
@@ -67,7 +66,7 @@ class SpikingNorm(eqx.Module):
                 f"`scale` is {scale} and `epsilon` {epsilon}. Give numbers greater than 0."
             )
         self.scale, self.offset = jnp.full(channels, scale), jnp.full(channels, offset)
-        self.mean, self.variance = jnp.zeros(channels), jnp.ones(channels)
+        self.running = Drive(jnp.zeros(channels), jnp.ones(channels))
         self.inference, self.epsilon = False, epsilon
 
     def folded(
@@ -81,21 +80,22 @@ class SpikingNorm(eqx.Module):
         - `synapses`: those of the layer.
         - `drive`: what they deliver.
         """
+        drive = drive if not self.inference else lax.stop_gradient(drive)
         gain = self.scale / jnp.sqrt(drive.variance + self.epsilon)
         return synapses.scaled(gain), self.offset - gain * drive.mean
 
-    @property
-    def running(self) -> Drive:
-        """The running statistics, which are not trained."""
-        return Drive(lax.stop_gradient(self.mean), lax.stop_gradient(self.variance))
-
     def updated(self, drive: Drive, momentum: float) -> "SpikingNorm":
-        """The module with running statistics that have moved towards others."""
-        found = tuple(
-            old + momentum * (lax.stop_gradient(new) - old)
-            for old, new in zip((self.mean, self.variance), drive, strict=True)
+        """The module with running statistics that have moved towards others.
+
+        **Arguments:**
+
+        - `drive`: the other statistics.
+        - `momentum`: how far they move, from 0 to 1.
+        """
+        found = jax.tree.map(
+            lambda old, new: old + momentum * (lax.stop_gradient(new) - old), self.running, drive
         )
-        return eqx.tree_at(lambda own: (own.mean, own.variance), self, found)
+        return eqx.tree_at(lambda own: own.running, self, found)
 
 
 def drive_of(synapses: AbstractSynapses, train: Float[Array, "steps sources *paths"]) -> Drive:

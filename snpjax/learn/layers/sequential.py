@@ -9,7 +9,6 @@ from jaxtyping import Array, Float
 
 from snpjax_formats import Sum
 
-from ..coding import total
 from ..layer import SpikingLayer, rules_of_guard
 from ..network import SENDER, Response, Rules
 from ..relaxed import RelaxedSystem, constants_of
@@ -38,6 +37,8 @@ class Sequential(eqx.Module):
     - `source`: the inputs.
     - `skips`, `places`: synapses that skip layers, and from which population to which each leads.
     - `steps`: the length of each run.
+    - `batch_first`: whether the batch is the first axis of what is given and returned, instead of
+      the last one.
     """
 
     layers: tuple[Layer, ...]
@@ -45,6 +46,7 @@ class Sequential(eqx.Module):
     skips: tuple[AbstractSynapses, ...]
     places: tuple[tuple[int, int], ...] = eqx.field(static=True)
     steps: int = eqx.field(static=True)
+    batch_first: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class Sequential(eqx.Module):
         *,
         source: Rules = SENDER,
         skips: Sequence[Skip] = (),
+        batch_first: bool = False,
     ):
         """**Arguments:**
 
@@ -62,6 +65,8 @@ class Sequential(eqx.Module):
         - `skips`: pairs of populations, from and to, such as `(0, 2)`, or triples with synapses. By
           default neuron i of the one sends its spikes also to neuron i of the other. What skips a
           layer arrives earlier, unless the synapses have delays.
+        - `batch_first`: put the batch first in counts, `(paths, inputs)`, and in what is returned,
+          `(paths, steps, outputs)` and `(paths, outputs)`.
 
         **Raises:** `ValueError` for layers that do not fit together, and for a `MaxPool` that reads
         neurons which may send several spikes in a step.
@@ -77,6 +82,7 @@ class Sequential(eqx.Module):
         self.layers, self.source = given, shared_rules(1, rules, copies=in_size(given[0]))
         self.skips = tuple(synapses for _, _, synapses in joined)
         self.places = tuple((start, end) for start, end, _ in joined)
+        self.batch_first = batch_first
         self.steps = next(steps for layer in given if (steps := _steps(layer)) is not None)
 
     @property
@@ -85,8 +91,13 @@ class Sequential(eqx.Module):
         return (self.source.size, *(out_size(layer) for layer in self.layers))
 
     def __call__(self, counts: Float[Array, "inputs *paths"]) -> Float[Array, "outputs *paths"]:
-        """How many spikes leave each output neuron; a second axis is a batch."""
-        return total(self.response(counts).trains)
+        """How many spikes leave each output neuron, or remain in it where it has no rules; a second
+        axis is a batch, which is the first one with `batch_first`."""
+        found = self.response(counts)
+        if not _sends(self.layers[-1]):
+            return found.spikes
+        is_first = self.batch_first and found.spikes.ndim == 2
+        return jnp.sum(found.trains, axis=1 if is_first else 0)
 
     def response(
         self,
@@ -102,11 +113,16 @@ class Sequential(eqx.Module):
         - `input`: `(train, inputs, *paths)` spikes that arrive at the inputs from the environment,
           in up to `steps` steps: entry t at the end of step t + 1.
 
+        With `batch_first` the axis of paths is the first one, of the arguments and of the result.
+
         **Returns:** a `Response`.
 
         **Raises:** `ValueError` for shapes that do not fit.
         """
-        return self._run(counts, input)[0]
+        found = self._run(counts, input)[0]
+        if not self.batch_first or found.spikes.ndim == 1:
+            return found
+        return Response(*(jnp.moveaxis(own, -1, 0) for own in found))
 
     def observed(
         self,
@@ -143,12 +159,14 @@ class Sequential(eqx.Module):
         self, counts: Float[Array, "inputs *paths"], input: Float[Array, "..."] | None
     ) -> tuple[Response, list[Float[Array, "steps neurons *paths"]]]:
         """The response, and what leaves every population."""
-        counts = jnp.asarray(counts, jnp.float32)
-        size = self.source.size
+        counts, size = jnp.asarray(counts, jnp.float32), self.source.size
+        is_first = self.batch_first and counts.ndim == 2
+        shape, counts = counts.shape, counts.T if is_first else counts
         if not 1 <= counts.ndim <= 2 or len(counts) != size:
-            raise ValueError(
-                f"`counts` has the shape {counts.shape}. Give ({size},) or ({size}, paths)."
-            )
+            batch = f"(paths, {size})" if self.batch_first else f"({size}, paths)"
+            raise ValueError(f"`counts` has the shape {shape}. Give ({size},) or {batch}.")
+        if input is not None and is_first:
+            input = jnp.moveaxis(input, 0, -1)
         arriving = jnp.zeros((self.steps, *counts.shape))
         if input is not None:
             if len(input) > self.steps or input.shape[1:] != counts.shape:
@@ -205,6 +223,17 @@ def out_size(layer: Layer) -> int:
 
 def _steps(layer: Layer) -> int | None:
     return None if isinstance(layer, SumPool | MaxPool) else layer.steps
+
+
+def _sends(layer: Layer) -> bool:
+    """Whether the neurons of a layer have rules."""
+    match layer:
+        case AbstractSpikingLayer():
+            return layer.neurons.slots > 0
+        case SpikingLayer():
+            return layer.place.slots > 0
+        case _:
+            return True
 
 
 def _is_smooth(layer: Layer) -> bool:
