@@ -254,6 +254,17 @@ def test_networks_are_made_and_run_under_transformations():
         assert values[number].tolist() == alone(small(own), counts).tolist()
 
 
+def test_what_is_trained_by_default():
+    """Weights, delays and normalisations; neither rules nor running statistics."""
+    trained = eqx.filter(network := small(jr.key(0)), learn.trainable(network))
+    names = {
+        next(name for key in reversed(path) if (name := getattr(key, "name", None)))
+        for path, _ in jtu.tree_leaves_with_path(trained)
+    }
+    assert names == {"weight", "logits", "scale", "offset"}
+    assert all(np.isfinite(x).all() for x in jax.tree.leaves(eqx.filter(network, eqx.is_array)))
+
+
 def test_a_convolution_is_computed_without_its_matrix():
     """Also in the gradient: the largest array is far smaller than the matrix of all synapses."""
     layer = learn.SpikingConv(1, 4, 3, size=(32, 32), padding=1, key=jr.key(0), steps=2)
@@ -430,6 +441,23 @@ def test_layers_that_do_not_fit_are_refused(layers, options, message):
 def test_parts_that_do_not_fit_are_refused(made, message):
     with pytest.raises(ValueError, match=message):
         made()
+
+
+def test_the_batch_may_be_first():
+    counts = jnp.asarray(np.random.default_rng(0).integers(0, 5, (3, 2)), jnp.float32)
+    train = jnp.ones((3, 2, 2))
+    last = learn.Sequential([dense(2, 2, guard=1)], skips=[(0, 1)])
+    first = learn.Sequential([dense(2, 2, guard=1)], skips=[(0, 1)], batch_first=True)
+    for x, y in zip(
+        first.response(counts, input=train),
+        last.response(counts.T, input=jnp.moveaxis(train, 0, -1)),
+        strict=True,
+    ):
+        assert x.tolist() == jnp.moveaxis(y, -1, 0).tolist()
+    assert first(counts).tolist() == last(counts.T).T.tolist()
+    assert first(counts[0]).tolist() == last(counts[0]).tolist()
+    with pytest.raises(ValueError, match=r"Give \(2,\) or \(paths, 2\)"):
+        first(counts.T)
 
 
 def test_a_network_is_exported_with_integers_only():
