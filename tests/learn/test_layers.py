@@ -223,6 +223,36 @@ def test_networks_of_any_shape_are_their_exact_systems(shape, seed, kind):
     assert_exact(eqx.nn.inference_mode(network), seed)
 
 
+@pytest.mark.slow
+def test_a_convolution_learns_digits():
+    """A few epochs, with normalisation, and the exported system on all test images."""
+    data = pytest.importorskip("sklearn.datasets", reason="needs scikit-learn")
+    images, labels = data.load_digits(return_X_y=True)
+    images = images.astype(np.float32)
+    train, test = images[:1300], images[1300:]
+    one, other, third = jr.split(jr.key(0), 3)
+    options = {"steps": 8, "surrogate": learn.FastSigmoid(0.3, height=1 / 16)}
+    norm = learn.SpikingNorm(6, scale=24.0, offset=8.0)
+    first = learn.SpikingConv(
+        1, 6, 3, size=(8, 8), padding=1, key=one, guard=16, scale=0.9, norm=norm, **options
+    )
+    pool = learn.SumPool(6, 2, size=first.out_shape)
+    weights = learn.LinearSynapses(pool.windows.out_size, 10, key=other, scale=0.9)
+    last = learn.SpikingBlock(weights, guard=(), **options)
+    model = learn.Sequential([first, pool, last], source=learn.relay(16), batch_first=True)
+    model = learn.fit(
+        model, learn.CrossEntropy(), learn.Adam(), (train, labels[:1300]), epochs=5, key=third
+    ).model
+    model = eqx.filter_jit(lambda own, x: own.observed(x, momentum=1.0))(model, jnp.asarray(train))
+    model = eqx.nn.inference_mode(model)
+    logits = np.asarray(eqx.filter_jit(model)(jnp.asarray(test)))
+    assert np.mean(logits.argmax(axis=1) == labels[1300:]) > 0.8
+    system = exported(model)
+    assert system.num_neurons == 64 + 6 * 64 + 10
+    exact = learn.replay(system, learn.initial_spikes(system, test.T.astype(int)), steps=8)
+    assert (exact.spikes[-10:] == logits.T).all()
+
+
 # ---- constructors and transformations ----
 
 

@@ -239,8 +239,8 @@ class SpikingRecurrent(AbstractSpikingLayer):
         - `in_size`, `out_size`: the numbers of inputs and of neurons.
         - `key`: for the initial weights; it is consumed.
         - `steps`, `guard`, `norm`: see `SpikingBlock`.
-        - `weight_range`, `scale`, `surrogate`: see `SpikingNetwork`; `recurrent_scale` is the
-          `scale` of the weights between the neurons.
+        - `weight_range`, `scale`, `surrogate`: see `SpikingNetwork`.
+        - `recurrent_scale`: the `scale` of the weights between the neurons.
         - `delays`: the delays among which each weight learns one, also between the neurons; see
           `LearnedDelays`.
 
