@@ -48,8 +48,8 @@ def assembled(network: Sequential) -> SpikingSystem:
             continue
         groups[number], found = _parts(layer)
         wirings += [(number if own else number - 1, number, wiring) for own, wiring in found]
-    for (start, end), synapses in zip(network.places, network.skips, strict=True):
-        wirings.append((start, end, synapses.exact().wiring()))
+    for (start, end), skip in zip(network.places, network.skips, strict=True):
+        wirings.append((start, end, skip.exact().wiring()))
     wirings = [_without_sums(network, *wiring) for wiring in wirings]
     for start, end, _ in wirings:
         layer = network.layers[end - 1]

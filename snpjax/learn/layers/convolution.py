@@ -188,7 +188,7 @@ def window_pairs(
 
     at = targets * along(stride) - along(padding) + places * along(dilation)
     target, place = np.nonzero(((at >= 0) & (at < along(size))).all(axis=0))
-    source = np.ravel_multi_index(tuple(at[:, target, place]), size)
+    source = np.asarray(np.ravel_multi_index(tuple(at[:, target, place]), size))
     return source, target, place
 
 

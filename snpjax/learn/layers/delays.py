@@ -66,7 +66,7 @@ class LearnedDelays(AbstractSynapses):
         self.logits = jnp.zeros((len(given), *shape))
 
     @property
-    def weight(self) -> Float[Array, "..."]:
+    def weight(self) -> Float[Array, "..."]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.synapses.weight
 
     @property

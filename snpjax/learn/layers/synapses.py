@@ -170,6 +170,16 @@ class OneToOneSynapses(AbstractSynapses):
 
     size: int = eqx.field(static=True)
 
+    def __init__(self, size: int):
+        """**Arguments:**
+
+        - `size`: the number of sources, and of targets.
+
+        **Raises:** `ValueError` for a size below 1.
+        """
+        check_sizes(size=size)
+        self.size = size
+
     @property
     def in_size(self) -> int:
         return self.size
@@ -183,7 +193,7 @@ class OneToOneSynapses(AbstractSynapses):
         return self.size
 
     @property
-    def weight(self) -> Float[Array, " 0"]:
+    def weight(self) -> Float[Array, " 0"]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return jnp.zeros(0)
 
     @property
