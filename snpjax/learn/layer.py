@@ -149,6 +149,9 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
 
     **Raises:** `ValueError` for layers that do not fit together.
     """
+    others = [type(layer).__name__ for layer in layers if not isinstance(layer, SpikingLayer)]
+    if others:
+        raise ValueError(f"`chain` joins no {others[0]}. Use `Sequential`, which joins all layers.")
     sizes = [layer.place.size for layer in layers]
     given = [layer.place.start for layer in layers]
     problems = [

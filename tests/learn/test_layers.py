@@ -114,9 +114,29 @@ def test_a_folded_normalisation_is_its_exact_system(seed, offset):
     counts = jnp.asarray(np.random.default_rng(seed).integers(0, 5, (6, 8)), jnp.float32)
     network = eqx.filter_jit(lambda own, x: own.observed(x, momentum=1.0))(network, counts)
     assert (network.norms[0].running.mean != norm.running.mean).any()
+    # In training the same integers are those of the batch.
+    trained = response(network, counts, jnp.zeros((1, 6, 8)))
+    evaluated = response(eqx.nn.inference_mode(network), counts, jnp.zeros((1, 6, 8)))
+    assert trained.trains.tolist() == evaluated.trains.tolist()
     with pytest.raises(ValueError, match=r"statistics of each batch.*inference_mode"):
         exported(network)
     assert_exact(eqx.nn.inference_mode(network), seed)
+
+
+def test_a_convolution_may_project_to_itself():
+    """Also with delays; the guards have several terms and the neurons close."""
+    keys = jr.split(jr.key(3))
+    synapses = learn.ConvSynapses(1, 2, 2, size=(4,), key=keys[0])
+    back = learn.ConvSynapses(2, 2, 3, size=(3,), padding=1, key=keys[1])
+    layer = learn.SpikingBlock(
+        synapses,
+        recurrent=learn.LearnedDelays(back, (2, 0, 1)),
+        guard=["a{2}|a{4,}/a^2 -> a^2", "a(aa)*/a -> a; 1"],
+        steps=STEPS,
+    )
+    network = learn.Sequential([layer], skips=[(0, 1, learn.LinearSynapses(4, 6, key=keys[0]))])
+    totals = [assert_exact(moved(network, seed), seed).sum() for seed in range(3)]
+    assert min(totals) > 0
 
 
 # ---- shapes ----
@@ -464,6 +484,7 @@ def test_layers_that_do_not_fit_are_refused(layers, options, message):
             ),
             "have delays already",
         ),
+        (lambda: learn.chain([dense(2, 3)]), "joins no SpikingBlock. Use `Sequential`"),
         (lambda: dense(2, 3)(jnp.zeros((3, 4))), "up to 5 steps of 2 neurons"),
         (lambda: learn.Sequential([dense(2, 3)])(jnp.zeros(3)), r"Give \(2,\) or \(2, paths\)"),
     ],
