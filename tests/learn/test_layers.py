@@ -494,6 +494,26 @@ def test_parts_that_do_not_fit_are_refused(made, message):
         made()
 
 
+def test_fits_report_how_layers_fire():
+    counts = jnp.asarray(np.random.default_rng(0).integers(0, 5, (6, 4)), jnp.float32)
+    model = learn.Sequential([conv(1, 2, 2, size=(4,)), dense(6, 2, guard=1)], batch_first=True)
+
+    def loss(model, counts, key):
+        del key
+        found = model.response(counts)
+        return jnp.mean(found.trains) + jnp.mean(found.spikes)
+
+    options = {"epochs": 0, "key": jr.key(0), "batch_size": 3}
+    first, last = quietly(learn.fit, model, loss, learn.Adam(), (counts,), **options).firing
+    assert [own.population for own in (first, last)] == [
+        "the system of `.layers[0].neurons`",
+        "the system of `.layers[1].neurons`",
+    ]
+    sent = learn.total(model.response(counts).trains, batch_first=True)
+    assert last.spikes == pytest.approx(float(jnp.mean(sent))) and last.neurons == 2
+    assert first.neurons == 2 and first.spikes > 0
+
+
 def test_the_batch_may_be_first():
     counts = jnp.asarray(np.random.default_rng(0).integers(0, 5, (3, 2)), jnp.float32)
     train = jnp.ones((3, 2, 2))

@@ -19,13 +19,13 @@ from ...spiking.model.population_parts import Population
 from ...spiking.model.rule import Rule
 from ...spiking.model.system import Neuron
 from ...spiking.step.program import SpikingProgram
-from ..relaxed import Constants, RelaxedSystem, constants_of, nameless, relax
+from ..relaxed import AbstractSpikingModel, Constants, RelaxedSystem, constants_of, nameless, relax
 from ..step import RelaxedState, initial_state, step
-from ..surrogate import AbstractSurrogate
+from ..surrogate import AbstractSurrogate, tapped
 from .synapses import AbstractSynapses, arrivals
 
 
-class SpikingPopulation(eqx.Module):
+class SpikingPopulation(AbstractSpikingModel):
     """Neurons in channels: all of a channel share the parameters of their rules.
 
     - `model`: a neuron for each channel, with the parameters.
@@ -82,6 +82,7 @@ class SpikingPopulation(eqx.Module):
             program=self._program(self.model.program),
             synapses=None,
             is_synapse=None,
+            tap=None if self.model.tap is None else self._of_neurons(self.model.tap),
         )
         return _scanned(model, constants, initial, arriving, feedback)
 
@@ -109,7 +110,10 @@ class SpikingPopulation(eqx.Module):
         """A column for each neuron."""
         if table is None:
             return None
-        return jnp.repeat(table[: self.slots, self._own], self.copies, axis=1)
+        return self._of_neurons(table[: self.slots])
+
+    def _of_neurons(self, table: Array) -> Array:
+        return jnp.repeat(table[:, self._own], self.copies, axis=1)
 
     def _program(self, program: SpikingProgram) -> SpikingProgram:
         tables = (*_TABLES, "period", "delay", "number")
@@ -198,4 +202,5 @@ def _scanned(
 
     before = jnp.zeros((0 if feedback is None else feedback.lag, *initial.shape))
     (final, _), trains = lax.scan(body, (initial_state(initial), before), arriving)
-    return trains, final.spikes
+    found = trains, final.spikes
+    return found if model.tap is None else tapped(found, trains, model.tap)

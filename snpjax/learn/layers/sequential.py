@@ -1,6 +1,7 @@
 """Layers one after the other, as one exact system."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import equinox as eqx
@@ -175,7 +176,9 @@ class Sequential(eqx.Module):
                     f"{counts.shape}."
                 )
             arriving = arriving.at[: len(input)].set(input)
-        trains = [self.source.run(arriving, initial=counts)[0]]
+        # What inputs send says nothing of the network: their tap is left out.
+        source = replace(self.source, model=replace(self.source.model, tap=None))
+        trains = [source.run(arriving, initial=counts)[0]]
         left = counts
         for number, layer in enumerate(self.layers, 1):
             more = None
