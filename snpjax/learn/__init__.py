@@ -46,7 +46,7 @@ from .layers import (
     SpikingPopulation as SpikingPopulation,
     SpikingRecurrent as SpikingRecurrent,
     SumPool as SumPool,
-    Wiring as Wiring,
+    SynapseList as SynapseList,
     initial_spikes as initial_spikes,
     leaky as leaky,
 )

@@ -204,7 +204,7 @@ def test_sums_and_maxima_of_windows(shape, seed):
     given = jnp.asarray(train, jnp.float32)
     assert pool(given).tolist() == sums.tolist()
     source, window_of = pool.windows.pairs()
-    wiring = learn.Wiring(source, window_of, np.ones_like(source), np.zeros_like(source))
+    wiring = learn.SynapseList(source, window_of, np.ones_like(source), np.zeros_like(source))
     sizes = pool.windows.in_size, pool.windows.out_size
     assert delivered(wiring, sizes, train).tolist() == sums.tolist()
     found = learn.MaxPool(channels, window, **options)(given)
@@ -484,7 +484,10 @@ def test_layers_that_do_not_fit_are_refused(layers, options, message):
             ),
             "have delays already",
         ),
-        (lambda: learn.chain([dense(2, 3)]), "joins no SpikingBlock. Use `Sequential`"),
+        (
+            lambda: learn.chain([dense(2, 3)]),  # pyright: ignore[reportArgumentType]
+            "joins no SpikingBlock. Use `Sequential`",
+        ),
         (lambda: dense(2, 3)(jnp.zeros((3, 4))), "up to 5 steps of 2 neurons"),
         (lambda: learn.Sequential([dense(2, 3)])(jnp.zeros(3)), r"Give \(2,\) or \(2, paths\)"),
     ],
@@ -549,13 +552,12 @@ def test_a_network_is_exported_with_integers_only():
         learn.to_system(broken, round=True)
     with pytest.raises(ValueError, match="`Smooth`"):
         learn.to_system(dense(2, 1, surrogate=learn.Smooth()), round=True)
-    pool = learn.Sequential([dense(2, 4, guard=1), learn.MaxPool(1, 2, size=(4,))])
+    pool = learn.MaxPool(1, 2, size=(4,))
+    source = dense(2, 4, guard=1)
     doubled = eqx.tree_at(
-        lambda own: own.layers[0].neurons.model.produce,
-        pool,
-        2 * pool.layers[0].neurons.model.produce,
+        lambda own: own.neurons.model.produce, source, 2 * source.neurons.model.produce
     )
     with pytest.raises(ValueError, match="neurons that it reads send 2 spikes"):
-        learn.to_system(doubled, round=True)
+        learn.to_system(learn.Sequential([doubled, pool]), round=True)
     with pytest.raises(ValueError, match="`counts` has the shape"):
         learn.initial_spikes(system, np.zeros(4, int))

@@ -19,5 +19,5 @@ from .synapses import (
     AbstractSynapses as AbstractSynapses,
     LinearSynapses as LinearSynapses,
     OneToOneSynapses as OneToOneSynapses,
-    Wiring as Wiring,
+    SynapseList as SynapseList,
 )

@@ -15,7 +15,7 @@ from .pooling import MaxPool, SumPool
 from .population import SpikingPopulation
 from .sequential import Layer, Sequential, population_of
 from .spiking import AbstractSpikingLayer
-from .synapses import Wiring
+from .synapses import SynapseList
 
 
 class _Group(NamedTuple):
@@ -42,7 +42,7 @@ def assembled(network: Sequential) -> SpikingSystem:
             "`equinox.nn.inference_mode(model)`."
         )
     groups: dict[int, _Group] = {0: _group(network.source)}
-    wirings: list[tuple[int, int, Wiring]] = []
+    wirings: list[tuple[int, int, SynapseList]] = []
     for number, layer in enumerate(network.layers, 1):
         if isinstance(layer, SumPool):
             continue
@@ -138,7 +138,7 @@ def populations(network: Sequential) -> Iterator[tuple[str, SpikingPopulation]]:
                 pass
 
 
-def _parts(layer: Layer) -> tuple[_Group, list[tuple[bool, Wiring]]]:
+def _parts(layer: Layer) -> tuple[_Group, list[tuple[bool, SynapseList]]]:
     """The neurons of a layer and the synapses to them, each with whether they are recurrent."""
     match layer:
         case AbstractSpikingLayer():
@@ -150,7 +150,7 @@ def _parts(layer: Layer) -> tuple[_Group, list[tuple[bool, Wiring]]]:
             return _group(layer.neurons, offset), found
         case MaxPool():
             source, target = layer.windows.pairs()
-            wiring = Wiring(source, target, np.ones_like(source), np.zeros_like(source))
+            wiring = SynapseList(source, target, np.ones_like(source), np.zeros_like(source))
             size = layer.windows.out_size
             return _Group([0], [list(layer.rules)], size), [(False, wiring)]
         case SpikingLayer():
@@ -158,7 +158,7 @@ def _parts(layer: Layer) -> tuple[_Group, list[tuple[bool, Wiring]]]:
             edges = constants_of(layer.model).synapses.edges()
             weight = np.ones(len(edges)) if edges.value is None else np.asarray(edges.value)
             none = np.zeros(len(edges), int)
-            wiring = Wiring(edges.source, edges.target - place.start, weight.astype(int), none)
+            wiring = SynapseList(edges.source, edges.target - place.start, weight.astype(int), none)
             return _group(population_of(layer)), [(False, wiring)]
         case _:
             raise AssertionError("a sum has no neurons")
@@ -172,8 +172,8 @@ def _group(population: SpikingPopulation, offset: Array | None = None) -> _Group
 
 
 def _without_sums(
-    network: Sequential, start: int, end: int, wiring: Wiring
-) -> tuple[int, int, Wiring]:
+    network: Sequential, start: int, end: int, wiring: SynapseList
+) -> tuple[int, int, SynapseList]:
     """The synapses from the neurons that a sum adds, instead of those from the sum."""
     while start > 0 and isinstance(layer := network.layers[start - 1], SumPool):
         source, window = layer.windows.pairs()
@@ -185,7 +185,7 @@ def _without_sums(
             np.cumsum(count[wiring.source]) - count[wiring.source], count[wiring.source]
         )
         pair = order[begin[wiring.source[number]] + within]
-        wiring = Wiring(
+        wiring = SynapseList(
             source[pair], wiring.target[number], wiring.weight[number], wiring.delay[number]
         )
         start -= 1

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from ..surrogate import rounded, within
-from .synapses import PRECISION, AbstractSynapses, Wiring, drawn, with_weight
+from .synapses import PRECISION, AbstractSynapses, SynapseList, drawn, with_weight
 
 
 #: A number for every spatial axis, or one for all.
@@ -142,7 +142,7 @@ class ConvSynapses(AbstractSynapses):
         )
         return jnp.moveaxis(found.reshape(*first.shape[:-1], self.out_size), -1, 1)
 
-    def wiring(self) -> Wiring:
+    def wiring(self) -> SynapseList:
         source, target, places = window_pairs(
             self.size,
             self.out_shape,
@@ -163,7 +163,7 @@ class ConvSynapses(AbstractSynapses):
         begun = np.cumsum(count[place]) - count[place]
         pair = order[np.arange(len(number)) - begun[number] + start[place][number]]
         sources, targets = int(np.prod(self.size)), int(np.prod(self.out_shape))
-        return Wiring(
+        return SynapseList(
             since[number] * sources + source[pair],
             to[number] * targets + target[pair],
             kernel[to, own, place][number],

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .synapses import AbstractSynapses, Wiring, with_weight
+from .synapses import AbstractSynapses, SynapseList, with_weight
 
 
 class LearnedDelays(AbstractSynapses):
@@ -106,7 +106,7 @@ class LearnedDelays(AbstractSynapses):
                 total = copy.deliver(later) + (0 if total is None else total)
         return self.synapses.deliver(arriving) if total is None else total
 
-    def wiring(self) -> Wiring:
+    def wiring(self) -> SynapseList:
         chosen = np.argmax(np.asarray(self.logits), axis=0)
         if self.per == "source":
             found = self.synapses.wiring()
@@ -116,7 +116,7 @@ class LearnedDelays(AbstractSynapses):
             own = np.asarray(self.synapses.weight) * (chosen == number)
             part = with_weight(self.synapses, jnp.asarray(own)).wiring()
             parts.append(part._replace(delay=np.full_like(part.source, delay)))
-        return Wiring(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        return SynapseList(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def _shares(self) -> Float[Array, "delays ..."]:
         """1 for the delay that is chosen, else 0, with the derivative of the softmax."""

@@ -19,7 +19,7 @@ from ..surrogate import rounded, within
 PRECISION = jax.lax.Precision.HIGHEST
 
 
-class Wiring(NamedTuple):
+class SynapseList(NamedTuple):
     """Exact synapses between two populations. Several may join the same two neurons.
 
     - `source`, `target`: neurons, counted in their populations.
@@ -91,7 +91,7 @@ class AbstractSynapses(eqx.Module):
         """
 
     @abc.abstractmethod
-    def wiring(self) -> Wiring:
+    def wiring(self) -> SynapseList:
         """The synapses with these weights, which are integers."""
 
 
@@ -154,10 +154,10 @@ class LinearSynapses(AbstractSynapses):
         found = jnp.tensordot(self._weight(), train, axes=(1, 1), precision=PRECISION)
         return jnp.moveaxis(found, 1, 0)
 
-    def wiring(self) -> Wiring:
+    def wiring(self) -> SynapseList:
         weight = np.asarray(self._weight()).astype(int)
         target, source = np.nonzero(weight)
-        return Wiring(source, target, weight[target, source], np.zeros_like(source))
+        return SynapseList(source, target, weight[target, source], np.zeros_like(source))
 
     def _weight(self) -> Float[Array, "targets sources"]:
         if self.has_self:
@@ -212,9 +212,9 @@ class OneToOneSynapses(AbstractSynapses):
     ) -> Float[Array, "steps targets *paths"]:
         return train
 
-    def wiring(self) -> Wiring:
+    def wiring(self) -> SynapseList:
         own = np.arange(self.size)
-        return Wiring(own, own, np.ones_like(own), np.zeros_like(own))
+        return SynapseList(own, own, np.ones_like(own), np.zeros_like(own))
 
 
 def arrivals(
