@@ -75,7 +75,7 @@ def everything(seed):
     first = conv(1, 2, 3, size=(4, 3), padding=1, stride=(2, 1), scale=2.0)
     pool = learn.SumPool(2, (1, 2), size=first.out_shape, stride=1)
     recurrent = learn.SpikingRecurrent(
-        pool.windows.out_size, 3, key=keys[1], guard=3, steps=STEPS, delays=(2, 0)
+        pool.out_size, 3, key=keys[1], guard=3, steps=STEPS, delays=(2, 0)
     )
     leaky = learn.SpikingLeaky(3, 3, key=keys[2], threshold=5, decay=0.6, steps=STEPS)
     late = learn.LearnedDelays(learn.LinearSynapses(12, 3, key=keys[3]), (1, 0), per="source")
@@ -192,10 +192,10 @@ def test_sums_and_maxima_of_windows(shape, seed):
     size = tuple(n + w for n, w in zip(options["size"], window, strict=True))
     options = {"size": size, "stride": options["stride"]}
     pool = learn.SumPool(channels, window, **options)
-    train = np.random.default_rng(seed).integers(0, 2, (3, pool.windows.in_size))
+    train = np.random.default_rng(seed).integers(0, 2, (3, pool.in_size))
     image = train.reshape(3, channels, *size)
     expected = []  # by definition, window by window
-    for at in np.ndindex(*pool.windows.out_shape):
+    for at in np.ndindex(*pool.out_shape):
         first = [a * s for a, s in zip(at, options["stride"], strict=True)]
         cut = tuple(slice(a, a + w) for a, w in zip(first, window, strict=True))
         expected.append(image[:, :, *cut].reshape(3, channels, -1))
@@ -205,7 +205,7 @@ def test_sums_and_maxima_of_windows(shape, seed):
     assert pool(given).tolist() == sums.tolist()
     source, window_of = pool.windows.pairs()
     wiring = learn.SynapseList(source, window_of, np.ones_like(source), np.zeros_like(source))
-    sizes = pool.windows.in_size, pool.windows.out_size
+    sizes = pool.in_size, pool.out_size
     assert delivered(wiring, sizes, train).tolist() == sums.tolist()
     found = learn.MaxPool(channels, window, **options)(given)
     assert found[0].max() == 0 and found[1:].tolist() == most[:-1].tolist()
@@ -230,11 +230,9 @@ def test_networks_of_any_shape_are_their_exact_systems(shape, seed, kind):
     )
     pool = learn.SumPool(out, 1, size=first.out_shape, stride=1 + seed % 2)
     if kind == "recurrent":
-        last = learn.SpikingRecurrent(
-            pool.windows.out_size, 2, key=other, guard="a(aa)*", steps=STEPS
-        )
+        last = learn.SpikingRecurrent(pool.out_size, 2, key=other, guard="a(aa)*", steps=STEPS)
     else:
-        last = learn.SpikingLayer(pool.windows.out_size, 2, key=other, guard=2, steps=STEPS)
+        last = learn.SpikingLayer(pool.out_size, 2, key=other, guard=2, steps=STEPS)
     skip = learn.LinearSynapses(first.in_size, 2, key=third)
     network = moved(learn.Sequential((first, pool, last), skips=[(0, 3, skip)]), seed)
     counts = jnp.asarray(np.random.default_rng(seed).integers(0, 5, (first.in_size, 4)))
@@ -257,7 +255,7 @@ def test_a_convolution_learns_digits():
         1, 6, 3, size=(8, 8), padding=1, key=one, guard=16, scale=0.9, norm=norm, **options
     )
     pool = learn.SumPool(6, 2, size=first.out_shape)
-    weights = learn.LinearSynapses(pool.windows.out_size, 10, key=other, scale=0.9)
+    weights = learn.LinearSynapses(pool.out_size, 10, key=other, scale=0.9)
     last = learn.SpikingBlock(weights, guard=(), **options)
     model = learn.Sequential([first, pool, last], source=learn.relay(16), batch_first=True)
     model = learn.fit(

@@ -89,7 +89,29 @@ class PoolWindows(eqx.Module):
         return sources, (target + channel * int(np.prod(self.out_shape))).ravel()
 
 
-class SumPool(eqx.Module):
+class AbstractPool(eqx.Module):
+    """A pooling of the spikes of each channel."""
+
+    windows: eqx.AbstractVar[PoolWindows]
+
+    @property
+    def in_size(self) -> int:
+        """The number of inputs."""
+        return self.windows.in_size
+
+    @property
+    def out_size(self) -> int:
+        """The number of windows."""
+        return self.windows.out_size
+
+    @property
+    def out_shape(self) -> tuple[int, ...]:
+        """The size of the image of windows in each channel, such as the `size` of the next
+        layer."""
+        return self.windows.out_shape
+
+
+class SumPool(AbstractPool):
     """Sums of windows, without neurons: the exact system has the synapses of the next layer from
     each neuron of a window.
 
@@ -120,7 +142,7 @@ class SumPool(eqx.Module):
         return self.windows.sums(train)
 
 
-class MaxPool(eqx.Module):
+class MaxPool(AbstractPool):
     """The maximum of each window in each step, by a neuron that sends one spike after a step in
     which it received any.
 

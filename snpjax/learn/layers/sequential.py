@@ -212,16 +212,12 @@ def population_of(layer: SpikingLayer) -> SpikingPopulation:
 
 def in_size(layer: Layer) -> int:
     """The number of inputs of a layer."""
-    if isinstance(layer, SpikingLayer):
-        return layer.place.start
-    return layer.in_size if isinstance(layer, AbstractSpikingLayer) else layer.windows.in_size
+    return layer.place.start if isinstance(layer, SpikingLayer) else layer.in_size
 
 
 def out_size(layer: Layer) -> int:
     """The number of neurons of a layer, or of windows."""
-    if isinstance(layer, SpikingLayer):
-        return layer.place.size
-    return layer.out_size if isinstance(layer, AbstractSpikingLayer) else layer.windows.out_size
+    return layer.place.size if isinstance(layer, SpikingLayer) else layer.out_size
 
 
 def _steps(layer: Layer) -> int | None:
