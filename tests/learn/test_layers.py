@@ -403,6 +403,31 @@ def test_a_delay_is_learned():
     assert loss(logits) == 0 and jnp.argmax(logits, axis=0).tolist() == [2, 0]
 
 
+@pytest.mark.slow
+def test_gradients_of_smooth_layers_are_finite_differences():
+    """Through a convolution, its normalisation, recurrence and a skip, along a random direction."""
+    options = {"surrogate": learn.Smooth(0.5), "steps": STEPS}
+    first = conv(1, 2, 2, size=(4,), norm=learn.SpikingNorm(2, scale=3.0), **options)
+    last = learn.SpikingRecurrent(6, 2, key=jr.key(1), guard=2, **options)
+    skip = learn.LinearSynapses(4, 2, key=jr.key(2))
+    model = learn.Sequential([first, last], skips=[(0, 2, skip)])
+    counts = jnp.asarray(np.random.default_rng(0).integers(1, 4, (4, 3)), jnp.float32)
+    parameters, rest = eqx.partition(model, learn.trainable(model))
+    leaves, tree = jax.tree.flatten(parameters)
+    noise = np.random.default_rng(1)
+    move = tree.unflatten([jnp.asarray(noise.normal(0, 1, x.shape), x.dtype) for x in leaves])
+
+    @jax.jit
+    def along(by):
+        changed = jax.tree.map(lambda x, y: x + by * y, parameters, move)
+        return jnp.sum(eqx.combine(changed, rest).response(counts).spikes)
+
+    slope = jax.grad(along)(0.0)
+    difference = (along(1e-2) - along(-1e-2)) / 2e-2
+    assert abs(slope) > 0.1
+    np.testing.assert_allclose(slope, difference, rtol=2e-2)
+
+
 # ---- what is refused ----
 
 
