@@ -29,6 +29,27 @@ from .firing import FiringWarning as FiringWarning, PopulationFiring as Populati
 from .fit import Fitted as Fitted, NotFinite as NotFinite, Optimiser as Optimiser, fit as fit
 from .genome import Space as Space
 from .layer import SpikingLayer as SpikingLayer, chain as chain
+from .layers import (
+    AbstractSpikingLayer as AbstractSpikingLayer,
+    AbstractSynapses as AbstractSynapses,
+    ConvSynapses as ConvSynapses,
+    Drive as Drive,
+    LearnedDelays as LearnedDelays,
+    LinearSynapses as LinearSynapses,
+    MaxPool as MaxPool,
+    OneToOneSynapses as OneToOneSynapses,
+    Sequential as Sequential,
+    SpikingBlock as SpikingBlock,
+    SpikingConv as SpikingConv,
+    SpikingLeaky as SpikingLeaky,
+    SpikingNorm as SpikingNorm,
+    SpikingPopulation as SpikingPopulation,
+    SpikingRecurrent as SpikingRecurrent,
+    SumPool as SumPool,
+    SynapseList as SynapseList,
+    initial_spikes as initial_spikes,
+    leaky as leaky,
+)
 from .network import (
     SENDER as SENDER,
     Response as Response,
