@@ -24,6 +24,15 @@ def pyplot():
     return plt
 
 
+def nir():
+    """The module. **Raises:** `ImportError` with how to install it."""
+    try:
+        import nir  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise ImportError(f"nir is not installed ({installing('nir')})") from None
+    return nir
+
+
 def z3():
     """The solver z3. **Raises:** `ImportError` with how to install it."""
     try:

@@ -35,6 +35,7 @@ from .network import (
     SpikingNetwork as SpikingNetwork,
     relay as relay,
 )
+from .nir import NirNetwork as NirNetwork, from_nir as from_nir, to_nir as to_nir
 from .reinforce import reinforce_loss as reinforce_loss
 from .relaxed import (
     Constants as Constants,
