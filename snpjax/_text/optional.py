@@ -1,5 +1,7 @@
 """Libraries that only some functions need."""
 
+from typing import Any
+
 
 def installing(extra: str) -> str:
     """The command that installs an extra. snpjax is not on a package index, so it needs a clone."""
@@ -24,7 +26,7 @@ def pyplot():
     return plt
 
 
-def nir():
+def nir() -> Any:
     """The module. **Raises:** `ImportError` with how to install it."""
     try:
         import nir  # pyright: ignore[reportMissingImports]

@@ -1,6 +1,7 @@
 """The networks that NIR graphs describe, as exact systems with gradients."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -42,8 +43,7 @@ class NirNetwork(eqx.Module):
         `to_system(network.model)` is the exact system.
         """
         synapses = synapses_of(self.wiring, self.arriving(), self.neurons.program.num_neurons)
-        exists = [jnp.ones(part.values.shape, bool) for part in synapses.parts]
-        is_synapse = eqx.tree_at(lambda s: [p.values for p in s.parts], synapses, exists)
+        is_synapse = jax.tree.map(lambda x: jnp.ones(x.shape, bool), synapses)
         return eqx.tree_at(
             lambda model: (model.synapses, model.is_synapse), self.neurons, (synapses, is_synapse)
         )
@@ -145,4 +145,4 @@ def synapses_of(wiring: Wiring, arriving: list[Arriving], size: int) -> Sum:
 
 
 def _dense(matrix: Float[Array, "targets sources"]) -> Dense:
-    return Dense(matrix, num_sources=matrix.shape[1], num_targets=matrix.shape[0])
+    return Dense(values=matrix, num_sources=matrix.shape[1], num_targets=matrix.shape[0])

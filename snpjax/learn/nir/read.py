@@ -11,16 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from snpjax_formats import Sum, graphs
+from snpjax_formats import Sum
 
 from ..._text.optional import nir
 from ...spiking.model.population import PopulationSystem
-from ...spiking.model.population_parts import Population, Projection
+from ...spiking.model.population_parts import Population
 from ..relaxed import relax
 from ..surrogate import AbstractSurrogate
 from .network import NirNetwork, with_gains
 from .rules import MAX_RULES, Firing, rules_of
-from .wiring import BIAS, Arriving, Operator, Unit, Wiring, arriving_at, pooled_shape
+from .wiring import BIAS, Arriving, Operator, Unit, Wiring, arriving_at, pooled_shape, unused
 
 
 if TYPE_CHECKING:
@@ -93,8 +93,10 @@ def from_nir(
     **Raises:** `ValueError` with all nodes that have no exact counterpart, each with the reason;
     `ImportError` without nir, which the extra `nir` installs.
     """
-    if not isinstance(graph, nir().NIRGraph):
+    if isinstance(graph, str | os.PathLike):
         graph = _file(graph)
+    elif not isinstance(graph, nir().NIRGraph):
+        raise TypeError(f"`graph` is a {type(graph).__name__}. Give a nir.NIRGraph or a path.")
     if max_input < 1 or not dt > 0 or reset not in ("v_reset", "subtract"):
         raise ValueError(
             f"`max_input` is {max_input}, `dt` {dt} and `reset` {reset!r}. Give at least 1, a "
@@ -105,14 +107,18 @@ def from_nir(
     numbers = [*weights.values(), *biases.values()]
     lowest = min((float(x.min()) for x in numbers if x.size), default=0.0)
     given = weight_range or (-np.inf if lowest < 0 else 0.0, np.inf)
-    if not given[0] <= lowest or any(float(x.max(initial=0)) > given[1] for x in numbers):
-        raise ValueError(f"`weight_range` is {given}, which leaves out weights of the graph.")
+    is_range = weight_range is None or all(float(x).is_integer() for x in weight_range)
+    highest = max((float(x.max()) for x in numbers if x.size), default=0.0)
+    if not is_range or not given[0] <= lowest <= highest <= given[1]:
+        raise ValueError(
+            f"`weight_range` is {weight_range}, and the graph has weights from {lowest:g} to "
+            f"{highest:g}. Give two integers that include these."
+        )
     arriving = with_gains(wiring, arriving_at(wiring, weights, biases), gains)
     largest = arriving
     if weight_range is not None:
-        ends = (
-            {name: jnp.full_like(x, given[1]) for name, x in p.items()} for p in (weights, biases)
-        )
+        end = max(map(abs, given))
+        ends = ({name: jnp.full_like(x, end) for name, x in p.items()} for p in (weights, biases))
         largest = with_gains(wiring, arriving_at(wiring, *ends), gains)
     firing = found.bounded(
         wiring.units, firing, arriving, most_arriving(wiring, largest, max_input), given[0]
@@ -123,20 +129,15 @@ def from_nir(
         Population(unit.name, unit.size, 0, rules_of(own, max_input), range(unit.size))
         for unit, own in zip(wiring.units, firing, strict=True)
     ]
-    projections = []
     if wiring.has_bias:
-        names = {unit.name for unit in wiring.units}
-        name = next(
-            n for n in ("bias", *(f"bias_{i}" for i in range(len(names) + 1))) if n not in names
-        )
+        name = unused("bias", {unit.name for unit in wiring.units})
         populations.append(Population(name, 2, 1, ["a -> a"], range(2)))
-        projections.append(Projection(name, name, graphs.Pairs([0, 1], [1, 0])))
-    system = PopulationSystem(
-        populations, projections, output=wiring.units[wiring.read].name, signed=given[0] < 0
-    )
+    output = wiring.units[wiring.read].name
+    system = PopulationSystem(populations, output=output, signed=given[0] < 0)
     bounds = (-np.inf if given[0] < 0 else 0.0, np.inf)
     neurons = relax(system, surrogate=surrogate, weight_range=bounds)
-    none = Sum((), (), (), *(neurons.program.num_neurons,) * 2)
+    size = neurons.program.num_neurons
+    none = Sum(parts=(), source_starts=(), target_starts=(), num_sources=size, num_targets=size)
     neurons = eqx.tree_at(lambda m: (m.synapses, m.is_synapse), neurons, (none, none))
     return NirNetwork(weights, biases, neurons, gains, wiring, dt, given)
 
@@ -196,7 +197,7 @@ class _Reading:
         if self.problems:
             raise ValueError("The graph is not an exact SN P system:\n" + "\n".join(self.problems))
 
-    def inline(self, graph: "NIRGraph", prefix: str) -> None:
+    def inline(self, graph: Any, prefix: str) -> None:
         """Add the nodes of a graph; those inside of it in place of their graph."""
         starts: dict[str, str] = {}
         stops: dict[str, str] = {}
@@ -213,8 +214,8 @@ class _Reading:
                     self.problem(own, f"it has {len(inner)} nodes {kind}. Give it one")
                 ends[own] = f"{own}.{inner[0] if inner else ''}"
         for source, target in graph.edges:
-            source, target = prefix + source, prefix + target
-            self.edges.append((stops.get(source, source), starts.get(target, target)))
+            edge: tuple[str, str] = prefix + source, prefix + target
+            self.edges.append((stops.get(edge[0], edge[0]), starts.get(edge[1], edge[1])))
         for inner in (*starts.values(), *stops.values()):
             self.bypass(inner)
 

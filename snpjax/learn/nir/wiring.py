@@ -1,6 +1,6 @@
 """The parts of a NIR graph, and the synapses between its neurons that its operators amount to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import jax.lax as lax
@@ -184,6 +184,13 @@ def pooled_shape(
         for axis in (0, 1)
     )
     return first, second
+
+
+def unused(name: str, names: Collection[str]) -> str:
+    """A name like this one that is not among others."""
+    while name in names:
+        name += "_"
+    return name
 
 
 def _sum(terms: Sequence[Arriving], sizes: Sequence[int]) -> Arriving:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from snpjax_formats import Sum
+
 from ..._text.optional import nir
 from ..export import rounding
 from ..layer import SpikingLayer
@@ -15,7 +17,7 @@ from ..surrogate import rounded, within
 from .network import NirNetwork
 from .read import Reset, most_arriving
 from .rules import Firing, Tables, firing_of
-from .wiring import Arriving, Operator, Unit, Wiring
+from .wiring import Arriving, Operator, Unit, Wiring, unused
 
 
 if TYPE_CHECKING:
@@ -169,11 +171,9 @@ def _of_network(network: SpikingNetwork | SpikingLayer, round: bool) -> _Parts:
     arriving: list[Arriving] = [{} for _ in sizes]
     nodes: dict[str, Any] = {}
     edges = []
-    for (source, target), part in zip(
-        projections,
-        constants_of(model).synapses.parts,
-        strict=True,  # pyright: ignore
-    ):
+    synapses = constants_of(model).synapses
+    assert isinstance(synapses, Sum)
+    for (source, target), part in zip(projections, synapses.parts, strict=True):
         matrix = part.to_dense().astype(np.float32)
         name = f"linear_{source}_{target}"
         arriving[target][source] = matrix  # pyright: ignore
@@ -245,7 +245,7 @@ def _bound_problems(parts: _Parts, firing: Sequence[Firing]) -> list[str]:
         if bound[at] > own.most[at]:
             problems.append(
                 f"Population {unit.name!r}: neuron {at} may hold {bound[at]} spikes, but has rules "
-                f"for up to {own.most[at]}. Give `from_nir` the `weight_range` of the training."
+                f"for up to {own.most[at]} only. Give `from_nir` the `weight_range`."
             )
         lows = [0.0 if x is None else float(np.min(x, initial=0)) for x in received.values()]
         if own.kind == "LIF" and min(lows, default=0) < 0:
@@ -286,10 +286,7 @@ def _unit_nodes(
     if is_plain and unit.kind != "Threshold":
         return {unit.name: library.IF(r, shaped(firing.taken), shaped(0))}, [], unit.name
     first, second = (
-        own
-        or next(
-            n for n in (f"{unit.name}_{what}{'_' * k}" for k in range(99)) if n not in taken_names
-        )
+        own or unused(f"{unit.name}_{what}", taken_names)
         for own, what in ((unit.threshold, "threshold"), (unit.feedback, "feedback"))
     )
     nodes = {
