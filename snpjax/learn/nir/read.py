@@ -227,6 +227,18 @@ class _Reading:
         self.edges += [(s, t) for s in before for t in after]
         self.nodes.pop(name, None)
 
+    def sort(self) -> None:
+        """Order the nodes as edges lead to them from the input: files keep no order of nodes."""
+        order = dict.fromkeys(self.of_kind("Input"))
+        waiting = list(order)
+        while waiting:
+            name = waiting.pop(0)
+            found = [t for s, t in self.edges if s == name and t not in order]
+            order |= dict.fromkeys(found)
+            waiting += dict.fromkeys(found)
+        rest = sorted(set(self.nodes) - set(order))
+        self.nodes = {name: self.nodes[name] for name in (*order, *rest)}
+
     def of_kind(self, *kinds: str) -> list[str]:
         """The nodes of these kinds."""
         return [name for name, node in self.nodes.items() if type(node).__name__ in kinds]
@@ -245,6 +257,7 @@ class _Reading:
             if len(self.of_kind(kind)) != 1:
                 self.problems.append(f"There are {len(self.of_kind(kind))} nodes {kind}. Give one.")
         self.finish()
+        self.sort()
         composed = self.composed()
         inside = {name for pair in composed.values() for name in pair}
         for name, node in self.nodes.items():
