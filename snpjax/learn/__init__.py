@@ -3,6 +3,7 @@
 from snpjax_formats.keywords import suggest_keywords
 
 from .adam import Adam as Adam
+from .arrays import from_arrays as from_arrays, to_arrays as to_arrays
 from .cells import (
     ConvSNP as ConvSNP,
     GSNPCell as GSNPCell,

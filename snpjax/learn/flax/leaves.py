@@ -9,14 +9,14 @@ import jax
 import jax.tree_util as jtu
 from jaxtyping import Array, Key, PyTree
 
-from ..relaxed import RelaxedSystem
+from ..trainable import selected_by
 
 
 #: What is wrapped: a module, or what makes one from a key.
 Source: TypeAlias = eqx.Module | Callable[[Key[Array, ""]], eqx.Module]
 
-#: Which leaves of a module are trained: a pytree of booleans with its structure.
-Selection: TypeAlias = Callable[[Any], PyTree[bool]]
+#: Maps a module to the part of it that is trained.
+Selection: TypeAlias = Callable[[Any], PyTree]
 
 
 class Leaves(NamedTuple):
@@ -58,18 +58,10 @@ def leaves_of(module: Any, where: Selection | None) -> Leaves:
     **Arguments:**
 
     - `module`: an equinox module.
-    - `where`: selects what is trained; by default the weights.
-
-    **Raises:** `ValueError` for a selection that has not the structure of the module.
+    - `where`: selects what is trained, as in `fit`.
     """
-    selected = weights(module) if where is None else where(module)
     flat, tree = jtu.tree_flatten_with_path(module)
-    flags, flag_tree = jax.tree.flatten(selected)
-    if flag_tree != tree:
-        raise ValueError(
-            "`where` returned another structure than the module has. Return a boolean for each "
-            "leaf, as `jax.tree.map(eqx.is_inexact_array, module)` does."
-        )
+    flags = jax.tree.leaves(selected_by(where, module))
     names: list[str] = []
     for path, _ in flat:
         name = re.sub(r"\W+", "_", jtu.keystr(path)).strip("_") or "module"
@@ -85,16 +77,3 @@ def leaves_of(module: Any, where: Selection | None) -> Leaves:
         else:
             constants[name] = leaf
     return Leaves(trained, constants, Structure(tree, tuple(names), tuple(others)))
-
-
-def weights(module: Any) -> PyTree[bool]:
-    """The weights of relaxed systems, and all arrays of floats outside of these."""
-
-    def selected(node: Any) -> Any:
-        if not isinstance(node, RelaxedSystem):
-            return eqx.is_inexact_array(node)
-        none = jax.tree.map(lambda _: False, node)
-        own = jax.tree.map(eqx.is_inexact_array, node.synapses)
-        return eqx.tree_at(lambda model: model.synapses, none, own)
-
-    return jax.tree.map(selected, module, is_leaf=lambda x: isinstance(x, RelaxedSystem))

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+import equinox as eqx
 import flax.linen as nn
-import jax
 import jax.random as jr
 
 from .leaves import Selection, Source, leaves_of, made
@@ -22,10 +22,9 @@ class Linen(nn.Module):
     module, such as the guards of its rules, are in the collection `constants`.
 
     - `source`: an equinox module, which gives the initial parameters; or a function that makes one
-      from a key, where `init` draws them with the generator `params`. It is also called once in
+      from a key, where `init` draws them with the generator `params`. It is also called in
       each compilation, for the shapes.
-    - `where`: selects what is trained, a boolean for each leaf of the module; by default
-      the weights of relaxed systems, and all arrays of floats outside of these.
+    - `where`: selects what is trained, as in `fit`; by default `trainable`.
     """
 
     source: Source
@@ -42,9 +41,12 @@ class Linen(nn.Module):
         if self.is_initializing():
             found = leaves_of(made(self.source, self.make_rng("params")), self.where)
         else:
-            with jax.ensure_compile_time_eval():
-                found = leaves_of(made(self.source, jr.key(0)), self.where)
-        arrays = {name: self.param(name, lambda _, x=x: x) for name, x in found.trained.items()}
-        for name, x in found.constants.items():
-            arrays[name] = self.variable("constants", name, lambda x=x: x).value
+            # Shapes, of which nobody knows what is trained; but the variables are there.
+            found = leaves_of(eqx.filter_eval_shape(made, self.source, jr.key(0)), None)
+        arrays = {}
+        for name, x in {**found.trained, **found.constants}.items():
+            if name in found.trained or self.has_variable("params", name):
+                arrays[name] = self.param(name, lambda _, x=x: x)
+            else:
+                arrays[name] = self.variable("constants", name, lambda x=x: x).value
         return found.structure.module(arrays)

@@ -39,8 +39,7 @@ class NNX(nnx.Module):
         - `source`: an equinox module, which gives the initial parameters; or a function that makes
           one from a key.
         - `rngs`: gives that function its key, from the stream `params`.
-        - `where`: selects what is trained, a boolean for each leaf of the module; by default
-          the weights of relaxed systems, and all arrays of floats outside of these.
+        - `where`: selects what is trained, as in `fit`; by default `trainable`.
 
         **Raises:** `ValueError` for a function without `rngs`.
         """
