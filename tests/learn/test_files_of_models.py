@@ -1,7 +1,6 @@
 """Models in files: orbax and equinox restore them into what was made without arrays."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import jax.random as jr
 import pytest
@@ -45,10 +44,8 @@ def test_orbax_restores_models(tmp_path, make):
 def test_arrays_of_other_models_are_refused():
     model, arrays = network(jr.key(0)), learn.to_arrays(network(jr.key(0)))
     assert eqx.tree_equal(learn.from_arrays(model, arrays), model)
-    larger = jax.tree.map(lambda x: jnp.concatenate([x, x]), arrays)
-    with pytest.raises(
-        ValueError, match=r"'model.low' is float32\[4,8\] and should be float32\[2, 8\]"
-    ):
+    larger = eqx.tree_at(lambda own: own.model.initial, arrays, jnp.zeros(99))
+    with pytest.raises(ValueError, match=r"'model.initial' is float32\[99\] and should be"):
         learn.from_arrays(model, larger)
     less = eqx.tree_at(lambda own: own.model.initial, arrays, None)
     with pytest.raises(ValueError, match="There is no array 'model.initial'"):

@@ -5,7 +5,7 @@ from typing import Any
 import equinox as eqx
 from flax import nnx
 
-from .leaves import Selection, Source, leaves_of, made
+from .leaves import Selection, Source, leaves_of
 
 
 class Constant(nnx.Variable):
@@ -43,9 +43,13 @@ class NNX(nnx.Module):
 
         **Raises:** `ValueError` for a function without `rngs`.
         """
-        if rngs is None and not isinstance(source, eqx.Module):
+        if isinstance(source, eqx.Module):
+            module = source
+        elif rngs is None:
             raise ValueError("A function draws weights. Give `rngs=nnx.Rngs(0)`.")
-        found = leaves_of(made(source, None if rngs is None else rngs.params()), where)
+        else:
+            module = source(rngs.params())
+        found = leaves_of(module, where)
         self.trained = nnx.Dict({name: nnx.Param(x) for name, x in found.trained.items()})
         self.constants = nnx.Dict({name: Constant(x) for name, x in found.constants.items()})
         self.structure = nnx.static(found.structure)
