@@ -28,10 +28,10 @@ class Leaves(NamedTuple):
 
     trained: dict[str, Array]
     constants: dict[str, Array]
-    structure: "Structure"
+    structure: "ModuleStructure"
 
 
-class Structure(NamedTuple):
+class ModuleStructure(NamedTuple):
     """What puts a module together.
 
     - `names`: of all leaves in their order, and `others` those that are no arrays.
@@ -76,4 +76,4 @@ def leaves_of(module: Any, where: Selection | None) -> Leaves:
             trained[name] = leaf
         else:
             constants[name] = leaf
-    return Leaves(trained, constants, Structure(tree, tuple(names), tuple(others)))
+    return Leaves(trained, constants, ModuleStructure(tree, tuple(names), tuple(others)))

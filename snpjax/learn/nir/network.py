@@ -12,7 +12,7 @@ from ..network import Response
 from ..relaxed import RelaxedSystem
 from ..run import RelaxedSolution, run
 from ..surrogate import rounded, within
-from .wiring import BIAS, Arriving, Wiring, arriving_at
+from .wiring import BIAS, Arriving, NirWiring, arriving_at
 
 
 class NirNetwork(eqx.Module):
@@ -32,7 +32,7 @@ class NirNetwork(eqx.Module):
     biases: dict[str, Float[Array, "..."]]
     neurons: RelaxedSystem
     gains: dict[str, Int[Array, " neurons"]]
-    wiring: Wiring = eqx.field(static=True)
+    wiring: NirWiring = eqx.field(static=True)
     dt: float = eqx.field(static=True)
     weight_range: tuple[float, float] = eqx.field(static=True)
 
@@ -90,7 +90,14 @@ class NirNetwork(eqx.Module):
     def response(
         self, train: Float[Array, "train inputs *paths"], *, steps: int | None = None
     ) -> Response:
-        """What the neurons that the output reads did, in a run as `run` makes it."""
+        """Run the network and return what the neurons that the output reads did.
+
+        **Arguments:**
+
+        - `train`, `steps`: as in `run`.
+
+        **Returns:** a `Response`: the spikes that left these neurons, and those that remain in them.
+        """
         found = self.run(train, steps=steps)
         start = sum(unit.size for unit in self.wiring.units[: self.wiring.read])
         size = self.wiring.units[self.wiring.read].size
@@ -104,7 +111,7 @@ class NirNetwork(eqx.Module):
 
 
 def with_gains(
-    wiring: Wiring, arriving: list[Arriving], gains: dict[str, Int[Array, " neurons"]]
+    wiring: NirWiring, arriving: list[Arriving], gains: dict[str, Int[Array, " neurons"]]
 ) -> list[Arriving]:
     """What the potentials of each unit increase by."""
     found: list[Arriving] = []
@@ -119,7 +126,7 @@ def with_gains(
     return found
 
 
-def synapses_of(wiring: Wiring, arriving: list[Arriving], size: int) -> Sum:
+def synapses_of(wiring: NirWiring, arriving: list[Arriving], size: int) -> Sum:
     """The synapses between the neurons of all units. The first of two neurons behind them sends
     the bias."""
     starts = np.cumsum([0, *(unit.size for unit in wiring.units)]).tolist()

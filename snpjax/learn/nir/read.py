@@ -19,8 +19,8 @@ from ...spiking.model.population_parts import Population
 from ..relaxed import relax
 from ..surrogate import AbstractSurrogate
 from .network import NirNetwork, with_gains
-from .rules import MAX_RULES, Firing, rules_of
-from .wiring import BIAS, Arriving, Operator, Unit, Wiring, arriving_at, pooled_shape, unused
+from .rules import MAX_RULES, NirFiring, rules_of
+from .wiring import BIAS, Arriving, NirWiring, Operator, Unit, arriving_at, pooled_shape, unused
 
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Reset: TypeAlias = Literal["v_reset", "subtract"]
 
 _REASONS = {
-    "AvgPool2d": "an average is not a whole number. Use SumPool2d, with a larger threshold",
+    "AvgPool2d": "an average is not always an integer. Use SumPool2d, with a larger threshold",
     "CubaLI": "its current decays by a factor. Use I",
     "CubaLIF": "its current decays by a factor. Use IF",
     "Conv1d": "write it as a Conv2d with a kernel of one row",
@@ -143,7 +143,7 @@ def from_nir(
 
 
 def most_arriving(
-    wiring: Wiring, arriving: Sequence[Arriving], max_input: int
+    wiring: NirWiring, arriving: Sequence[Arriving], max_input: int
 ) -> list[Int[np.ndarray, " neurons"]]:
     """The most that the potential of each neuron may increase by in a step."""
     found = []
@@ -170,11 +170,11 @@ def _file(path: str | os.PathLike[str]) -> "NIRGraph":
 
 
 class _Parts(NamedTuple):
-    wiring: Wiring
+    wiring: NirWiring
     weights: dict[str, Any]
     biases: dict[str, Any]
     gains: dict[str, Any]
-    firing: list[Firing]
+    firing: list[NirFiring]
 
 
 class _Reading:
@@ -282,7 +282,7 @@ class _Reading:
         self.finish()
         read = self.read(output, units, dict(operators), edges)
         self.finish()
-        wiring = Wiring(tuple(units), tuple(operators), tuple(edges), output, read)
+        wiring = NirWiring(tuple(units), tuple(operators), tuple(edges), output, read)
         return _Parts(wiring, weights, biases, gains, firing)
 
     def composed(self) -> dict[str, tuple[str, str]]:
@@ -335,17 +335,17 @@ class _Reading:
             self.problem(unit.name, f"{what} is {gain.min()}. Give at least 1")
         return gain
 
-    def firing(self, unit: Unit) -> Firing:
+    def firing(self, unit: Unit) -> NirFiring:
         """When the neurons of a unit fire."""
         node, name = self.nodes[unit.name], unit.name
         zeros = np.zeros(unit.size, np.int64)
         if unit.kind in ("Input", "I"):
-            return Firing(unit.kind, zeros)
+            return NirFiring(unit.kind, zeros)
         given: Any = self.nodes[unit.threshold].threshold if unit.threshold else node.v_threshold
         threshold = np.ravel(np.asarray(given, np.float64))
         if not np.isfinite(threshold).all():
             self.problem(name, "a threshold is not finite")
-            return Firing(unit.kind, zeros, zeros)
+            return NirFiring(unit.kind, zeros, zeros)
         least = np.floor(threshold).astype(np.int64) + 1
         if (least < 1).any():
             self.problem(name, f"the threshold {threshold.min():g} fires at 0. Give at least 0")
@@ -355,7 +355,7 @@ class _Reading:
             taken = self.integers(unit.feedback, "scale, times dt r,", -scale * self.gain(unit))
             if (taken > least).any():
                 self.problem(name, "firing subtracts more than the potential that fires")
-            return Firing(unit.kind, least, taken=taken)
+            return NirFiring(unit.kind, least, taken=taken)
         if unit.kind == "LIF":
             tau = np.asarray(node.tau, np.float64)
             if not np.allclose(tau, self.dt, rtol=1e-6, atol=0):
@@ -366,17 +366,17 @@ class _Reading:
                 )
             if np.any(np.asarray(node.v_leak) != 0):
                 self.problem(name, "`v_leak` is not 0. Add it to a bias")
-            return Firing("LIF", least, left=zeros)
+            return NirFiring("LIF", least, left=zeros)
         if self.reset == "subtract":
             taken = self.integers(name, "v_threshold", threshold)
             if (taken < 1).any():
                 self.problem(name, "with reset='subtract', `v_threshold` is at least 1")
-            return Firing("IF", least, taken=np.maximum(taken, 1))
+            return NirFiring("IF", least, taken=np.maximum(taken, 1))
         left = self.integers(name, "v_reset", np.ravel(np.asarray(node.v_reset, np.float64)))
         if ((left < 0) | (left >= least)).any():
             self.problem(name, "`v_reset` is not between 0 and `v_threshold`")
             left = np.clip(left, 0, least - 1)
-        return Firing("IF", least, left=left)
+        return NirFiring("IF", least, left=left)
 
     def operators(
         self, units: Sequence[Unit], edges: Sequence[tuple[str, str]], inside: set[str]
@@ -508,11 +508,11 @@ class _Reading:
     def bounded(
         self,
         units: Sequence[Unit],
-        firing: Sequence[Firing],
+        firing: Sequence[NirFiring],
         arriving: Sequence[Arriving],
         most: Sequence[Int[np.ndarray, " neurons"]],
         lowest: float,
-    ) -> list[Firing]:
+    ) -> list[NirFiring]:
         """With the largest potentials; neurons that are not sent spikes have none."""
         found = []
         for unit, own, received, largest in zip(units, firing, arriving, most, strict=True):

@@ -15,7 +15,7 @@ from .wiring import UnitKind
 MAX_RULES = 1024
 
 
-class Firing(NamedTuple):
+class NirFiring(NamedTuple):
     """When neurons fire, and what is left in them.
 
     - `least`: the least potential that fires.
@@ -31,7 +31,7 @@ class Firing(NamedTuple):
     most: Int[np.ndarray, " neurons"] | None = None
 
 
-def rules_of(firing: Firing, max_input: int) -> list[RuleTemplate | Rule]:
+def rules_of(firing: NirFiring, max_input: int) -> list[RuleTemplate | Rule]:
     """The rules of neurons that fire like this.
 
     **Arguments:**
@@ -69,7 +69,7 @@ class Tables(NamedTuple):
     produce: Int[np.ndarray, "slots neurons"]
 
 
-def firing_of(tables: Tables, kind: UnitKind | None) -> Firing | str:
+def firing_of(tables: Tables, kind: UnitKind | None) -> NirFiring | str:
     """What NIR calls neurons with these rules.
 
     **Arguments:**
@@ -77,12 +77,12 @@ def firing_of(tables: Tables, kind: UnitKind | None) -> Firing | str:
     - `tables`: the rules of the neurons of one population.
     - `kind`: the kind that the neurons were read as; `None` if they were not read.
 
-    **Returns:** a `Firing`, or why there is none.
+    **Returns:** a `NirFiring`, or why there is none.
     """
     is_slot, low, high, consume, produce = tables
     num = is_slot.shape[1]
     if not is_slot.any():
-        return Firing("I", np.zeros(num, np.int64))
+        return NirFiring("I", np.zeros(num, np.int64))
     if not is_slot.any(axis=0).all():
         return "some of its neurons have rules and some have none"
     if (is_slot & (produce > 1)).any():
@@ -92,13 +92,13 @@ def firing_of(tables: Tables, kind: UnitKind | None) -> Firing | str:
         at = np.argmax(is_slot, axis=0), np.arange(num)
         if (is_slot.sum(axis=0) > 1).any() or not is_endless[at].all() or not produce[at].all():
             return "its rules are several, of which one is a threshold"
-        return Firing("Threshold", np.maximum(low, consume)[at], taken=consume[at])
+        return NirFiring("Threshold", np.maximum(low, consume)[at], taken=consume[at])
     if (is_slot & (low != high)).any():
         return "a guard has an upper bound, which no node of NIR has"
     return _reset_of(tables, kind)
 
 
-def _reset_of(tables: Tables, kind: UnitKind | None) -> Firing | str:
+def _reset_of(tables: Tables, kind: UnitKind | None) -> NirFiring | str:
     """Of neurons whose rules each apply to one count."""
     is_slot, low, _, consume, produce = tables
     num, most = is_slot.shape[1], int(low[is_slot].max())
@@ -122,7 +122,7 @@ def _reset_of(tables: Tables, kind: UnitKind | None) -> Firing | str:
     if kind == "LIF" or (forgets and kind is None):
         if not (taken == counts)[below | fires].all():
             return "it forgets only some of its spikes"
-        return Firing("LIF", least, left=left, most=ends)
+        return NirFiring("LIF", least, left=left, most=ends)
     if taken[below].any():
         return "it forgets only some of its spikes"
-    return Firing("IF", least, left=left, most=ends)
+    return NirFiring("IF", least, left=left, most=ends)

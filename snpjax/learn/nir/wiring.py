@@ -66,7 +66,7 @@ class Operator(NamedTuple):
     dims: tuple[int, int] = (0, -1)
 
 
-class Wiring(NamedTuple):
+class NirWiring(NamedTuple):
     """A graph without its numbers.
 
     - `units`: in order, the input first.
@@ -88,7 +88,7 @@ class Wiring(NamedTuple):
 
 
 def arriving_at(
-    wiring: Wiring,
+    wiring: NirWiring,
     weights: Mapping[str, Float[Array, "..."]],
     biases: Mapping[str, Float[Array, "..."]],
 ) -> list[Arriving]:

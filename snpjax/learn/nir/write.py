@@ -16,8 +16,8 @@ from ..relaxed import RelaxedSystem, constants_of
 from ..surrogate import rounded, within
 from .network import NirNetwork
 from .read import Reset, most_arriving
-from .rules import Firing, Tables, firing_of
-from .wiring import Arriving, Operator, Unit, Wiring, unused
+from .rules import NirFiring, Tables, firing_of
+from .wiring import Arriving, NirWiring, Operator, Unit, unused
 
 
 if TYPE_CHECKING:
@@ -67,12 +67,12 @@ def to_nir(
     for unit, tables, start in zip(parts.units, parts.tables, parts.initial, strict=True):
         own = firing_of(tables, unit.kind if isinstance(model, NirNetwork) else None)
         if unit.kind == "Input":
-            own = Firing("Input", np.zeros(unit.size, np.int64))
+            own = NirFiring("Input", np.zeros(unit.size, np.int64))
         elif isinstance(own, Firing) and start.any():
             own = "a neuron has spikes at the start"
         if isinstance(own, str):
             problems.append(f"Population {unit.name!r}: {own}.")
-            own = Firing("I", np.zeros(unit.size, np.int64))
+            own = NirFiring("I", np.zeros(unit.size, np.int64))
         firing.append(own)
     problems += _bound_problems(parts, firing)
     if problems:
@@ -114,7 +114,7 @@ class _Parts(NamedTuple):
     output: str
     read: int
     operators: Mapping[str, Operator]
-    wiring: Wiring
+    wiring: NirWiring
 
 
 def _of_nir(network: NirNetwork, round: bool) -> _Parts:
@@ -184,7 +184,7 @@ def _of_network(network: SpikingNetwork | SpikingLayer, round: bool) -> _Parts:
         raise ValueError("A projection leads to the input population. NIR has inputs without one.")
     # A layer has no rules at its inputs, whose trains may be any.
     most = int(tables[0].produce[tables[0].is_slot].max(initial=0)) or 1
-    wiring = Wiring(tuple(units), (), (), "output", len(sizes) - 1)
+    wiring = NirWiring(tuple(units), (), (), "output", len(sizes) - 1)
     return _Parts(
         units,
         tables,
@@ -233,7 +233,7 @@ def _tables(
     return tables, [initial[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
 
-def _bound_problems(parts: _Parts, firing: Sequence[Firing]) -> list[str]:
+def _bound_problems(parts: _Parts, firing: Sequence[NirFiring]) -> list[str]:
     """Neurons that may hold more spikes than they have rules for."""
     most = most_arriving(parts.wiring, parts.arriving, parts.max_input)
     problems = []
@@ -258,7 +258,7 @@ def _bound_problems(parts: _Parts, firing: Sequence[Firing]) -> list[str]:
 
 def _unit_nodes(
     unit: Unit,
-    firing: Firing,
+    firing: NirFiring,
     gain: Int[np.ndarray, " neurons"] | None,
     dt: float,
     reset: Reset,
