@@ -365,6 +365,17 @@ def test_inputs_of_several_spikes_and_graphs_inside_of_graphs():
     assert as_texts(learn.to_nir(learn.from_nir(graph))) == as_texts(flat)
 
 
+def test_an_output_reads_a_flattened_image():
+    graph = nir.NIRGraph.from_list(
+        nir.Input({"input": np.asarray([1, 2, 3])}),
+        a_neuron("IF", (1, 2, 3), least=1),
+        nir.Flatten({"input": np.asarray([1, 2, 3])}, 1, -1),
+    )
+    assert graph.nodes["output"].output_type["output"].tolist() == [1, 6]
+    check_identity(graph)
+    assert learn.from_nir(graph)(jnp.ones((3, 6))).tolist() == [[0.0] * 6] * 2 + [[1.0] * 6]
+
+
 def test_files_hold_graphs(tmp_path):
     path = tmp_path / "network.nir"
     nodes = {f"z{name}" if name == "first" else name: n for name, n in IMAGES.nodes.items()}
@@ -519,6 +530,8 @@ def test_what_is_wrong_with_a_graph_is_said():
     refused(ok, [*path, ("if", "gone")], "'gone' .unknown.: the edge .* no such node")
     refused(ok, [*path, path[0]], "is there 2 times")
     refused({"if": ok["if"]}, [], "There are 0 nodes Input")
+    small = {**ok, "output": nir.Output({"output": np.asarray([3])})}
+    refused(small, path, r"it has the shape \(3,\), but reads \(2,\)")
     refused(ok, [("input", "output")], "reads 'input', which has no neurons")
     refused(ok, [*path, ("if", "input")], "'input' .Input.: an edge leads to it")
     linear = nir.Linear(np.ones((2, 2)))

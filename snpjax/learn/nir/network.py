@@ -96,7 +96,7 @@ class NirNetwork(eqx.Module):
 
         - `train`, `steps`: as in `run`.
 
-        **Returns:** a `Response`: the spikes that left these neurons, and those that remain in them.
+        **Returns:** a `Response`: spikes that left these neurons, and that remain in them.
         """
         found = self.run(train, steps=steps)
         start = sum(unit.size for unit in self.wiring.units[: self.wiring.read])

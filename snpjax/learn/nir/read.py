@@ -161,7 +161,7 @@ def _file(path: str | os.PathLike[str]) -> "NIRGraph":
     if not os.path.exists(path):
         raise ValueError(f"{os.fspath(path)}: there is no such file. Check the name.")
     try:
-        return nir().read(path)
+        return nir().read(path, type_check=False)  # `from_nir` checks more
     except Exception as error:  # the library has no exceptions of its own
         raise ValueError(
             f"{os.fspath(path)}: this is not a NIR graph that nir {nir().version} reads: "
@@ -501,6 +501,11 @@ class _Reading:
                 return 0
             (name,) = before
         numbers = {unit.sender: number for number, unit in enumerate(units)}
+        wanted = _shape(self.nodes[output].output_type["output"])
+        if name in numbers and np.prod(wanted) != units[numbers[name]].size:
+            self.problem(
+                output, f"it has the shape {wanted}, but reads {units[numbers[name]].shape}"
+            )
         if numbers.get(name, 0) == 0:
             self.problem(output, f"it reads {name!r}, which has no neurons. Put an IF or I between")
         return numbers.get(name, 0)

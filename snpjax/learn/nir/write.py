@@ -68,7 +68,7 @@ def to_nir(
         own = firing_of(tables, unit.kind if isinstance(model, NirNetwork) else None)
         if unit.kind == "Input":
             own = NirFiring("Input", np.zeros(unit.size, np.int64))
-        elif isinstance(own, Firing) and start.any():
+        elif isinstance(own, NirFiring) and start.any():
             own = "a neuron has spikes at the start"
         if isinstance(own, str):
             problems.append(f"Population {unit.name!r}: {own}.")
@@ -87,7 +87,9 @@ def to_nir(
         edges += inner
         senders[unit.sender] = sender
     edges += [(senders.get(source, source), target) for source, target in parts.edges]
-    shape = parts.units[parts.read].shape
+    (last,) = (source for source, target in parts.edges if target == parts.output)
+    is_operator = last in parts.operators
+    shape = parts.operators[last].out_shape if is_operator else parts.units[parts.read].shape
     nodes[parts.output] = library.Output({"output": np.asarray(shape)})
     graph = library.NIRGraph(nodes, edges, type_check=False)
     # nir 1.0.8 infers wrong shapes behind several groups and kernels that are not square.
