@@ -1,7 +1,9 @@
 """Functions that `jax.export` stores, loaded in another process; and models in files."""
 
 import json
+from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -97,3 +99,43 @@ def test_functions_are_loaded_by_another_process(tmp_path):
     assert found["solution"] == [own.spikes.tolist(), own.outputs.tolist()]
     state, result = stepped(machine.init())
     assert found["step"] == [state.spikes.tolist(), bool(result == snp.RESULTS.halted)]
+
+
+class Scaled(eqx.Module):
+    """One of a user's own."""
+
+    values: jax.Array
+    name: str = eqx.field(static=True)
+    action: object = eqx.field(static=True, default=None)
+
+
+class Pair(NamedTuple):
+    first: Scaled
+    second: jax.Array
+
+
+def test_own_classes_are_registered():
+    learn.register_for_export(Scaled, Pair)
+
+    def doubled(pair):
+        return pair._replace(second=pair.second * 2)
+
+    pair = Pair(Scaled(jnp.ones(2), "two"), jnp.arange(3.0))
+    stored = export.export(jax.jit(doubled))(shapes_of(pair)).serialize()
+    found = export.deserialize(stored).call(pair)
+    assert found.first.name == "two" and found.second.tolist() == [0, 2, 4]
+    with pytest.raises(TypeError, match="int is neither an equinox module nor a named tuple"):
+        learn.register_for_export(int)
+    other = Pair(Scaled(jnp.ones(2), "two", print), jnp.arange(3.0))
+    with pytest.raises(TypeError, match="A static field has the value <built-in function print>"):
+        export.export(jax.jit(doubled))(shapes_of(other)).serialize()
+
+
+def test_a_file_names_no_other_classes():
+    learn.register_for_export()
+    results = shapes_of(snp.RESULTS.halted)
+    stored = export.export(jax.jit(lambda result: result))(results).serialize()
+    forged = bytes(stored).replace(b"snpjax.results:RESULTS", b"string.module:RESULTS!")
+    assert forged != bytes(stored)
+    with pytest.raises(ValueError, match="string.module:RESULTS! is not registered"):
+        export.deserialize(bytearray(forged))

@@ -535,6 +535,8 @@ def test_what_is_wrong_with_a_graph_is_said():
     refused(ok, [("input", "output")], "reads 'input', which has no neurons")
     refused(ok, [*path, ("if", "input")], "'input' .Input.: an edge leads to it")
     linear = nir.Linear(np.ones((2, 2)))
+    heavy = {**ok, "w": nir.Linear(np.full((2, 2), 2.0**24))}
+    refused(heavy, [*path, ("input", "w"), ("w", "if")], "`weight` has a number of 2.24 or more")
     loop = [*path, ("input", "w"), ("w", "w")]
     refused({**ok, "w": linear}, loop, "in a cycle without neurons")
     refused(
@@ -564,11 +566,11 @@ def test_what_is_wrong_with_a_graph_is_said():
 
 
 def test_weights_that_are_no_integers_are_rounded_on_request():
-    graph = nir.NIRGraph.from_list(nir.Linear(np.asarray([[1.4, 2.6]])), a_neuron("IF", (1,)))
+    graph = nir.NIRGraph.from_list(nir.Linear(np.asarray([[1.6, 2.6]])), a_neuron("IF", (1,)))
     network = learn.from_nir(graph, round=True)
-    assert network.weights["linear"].tolist() == jnp.asarray([[1.4, 2.6]]).tolist()
-    whole = nir.NIRGraph.from_list(nir.Linear(np.asarray([[1.0, 3]])), a_neuron("IF", (1,)))
-    train = random_train(8, 2)
+    assert network.weights["linear"].tolist() == jnp.asarray([[1.6, 2.6]]).tolist()
+    whole = nir.NIRGraph.from_list(nir.Linear(np.asarray([[2.0, 3]])), a_neuron("IF", (1,)))
+    train = np.asarray([[1.0, 0], [1, 1], [1, 0], [0, 1], [1, 1], [0, 0], [0, 0]])
     wanted = [sent["output"].tolist() for sent, _ in simulated(whole, train)]
     assert network(jnp.asarray(train)).tolist() == wanted
 

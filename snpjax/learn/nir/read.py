@@ -16,7 +16,7 @@ from snpjax_formats import Sum
 from ..._text.optional import nir
 from ...spiking.model.population import PopulationSystem
 from ...spiking.model.population_parts import Population
-from ..relaxed import relax
+from ..relaxed import MAX_COUNT, relax
 from ..surrogate import AbstractSurrogate
 from .network import NirNetwork, with_gains
 from .rules import MAX_RULES, NirFiring, rules_of
@@ -114,7 +114,8 @@ def from_nir(
             f"`weight_range` is {weight_range}, and the graph has weights from {lowest:g} to "
             f"{highest:g}. Give two integers that include these."
         )
-    arriving = with_gains(wiring, arriving_at(wiring, weights, biases), gains)
+    whole = ({name: jnp.round(x) for name, x in p.items()} for p in (weights, biases))
+    arriving = with_gains(wiring, arriving_at(wiring, *whole), gains)
     largest = arriving
     if weight_range is not None:
         end = max(map(abs, given))
@@ -565,6 +566,9 @@ class _Reading:
                 f"{place} is {values[at]:g}, which is not an integer. Multiply the weights, biases "
                 "and thresholds by a common factor",
             )
+        elif np.abs(whole).max(initial=0) >= MAX_COUNT:
+            self.problem(name, f"`{field}` has a number of 2^24 or more. Use smaller ones")
+            return np.ones(values.shape, np.int64)
         return whole.astype(np.int64)
 
 
