@@ -1,5 +1,7 @@
 """NIR graphs as exact systems: against the equations of NIR, and there and back."""
 
+import sys
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -391,6 +393,7 @@ def test_files_hold_graphs(tmp_path):
         learn.from_nir(str(tmp_path / "none.nir"))
 
 
+@pytest.mark.slow
 def test_a_network_is_trained_and_written():
     """The copies of a kernel stay one parameter; integers are written."""
     network = learn.from_nir(IMAGES, weight_range=(-3, 3))
@@ -663,7 +666,7 @@ def test_round_trips_of_random_graphs_are_identities(graph):
     check_identity(graph)
 
 
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(random_graphs(), st.integers(0, 2**32 - 1))
 def test_random_graphs_are_the_equations(graph, seed):
     inputs = int(np.prod(graph.nodes["input"].input_type["input"]))
@@ -672,10 +675,16 @@ def test_random_graphs_are_the_equations(graph, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(random_graphs(), st.integers(0, 2**32 - 1))
 def test_many_random_graphs(graph, seed):
     check_identity(graph)
     inputs = int(np.prod(graph.nodes["input"].input_type["input"]))
     with jax.disable_jit():
         check_semantics(graph, random_train(8, inputs, seed=seed), exact=False)
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "nir", None)
+    with pytest.raises(ImportError, match=r"nir is not installed \(pip install '.\[nir\]'"):
+        learn.from_nir("network.nir")

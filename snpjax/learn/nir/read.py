@@ -93,9 +93,10 @@ def from_nir(
     **Raises:** `ValueError` with all nodes that have no exact counterpart, each with the reason;
     `ImportError` without nir, which the extra `nir` installs.
     """
+    library = nir()
     if isinstance(graph, str | os.PathLike):
         graph = _file(graph)
-    elif not isinstance(graph, nir().NIRGraph):
+    elif not isinstance(graph, library.NIRGraph):
         raise TypeError(f"`graph` is a {type(graph).__name__}. Give a nir.NIRGraph or a path.")
     if max_input < 1 or not dt > 0 or reset not in ("v_reset", "subtract"):
         raise ValueError(
