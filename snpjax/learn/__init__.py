@@ -3,6 +3,7 @@
 from snpjax_formats.keywords import suggest_keywords
 
 from .adam import Adam as Adam
+from .arrays import from_arrays as from_arrays, to_arrays as to_arrays
 from .cells import (
     ConvSNP as ConvSNP,
     GSNPCell as GSNPCell,
@@ -25,6 +26,7 @@ from .coding import (
 )
 from .evolve import Evolved as Evolved, evolve as evolve
 from .export import Rounding as Rounding, rounding as rounding, to_system as to_system
+from .exported import register_for_export as register_for_export
 from .firing import FiringWarning as FiringWarning, PopulationFiring as PopulationFiring
 from .fit import Fitted as Fitted, NotFinite as NotFinite, Optimiser as Optimiser, fit as fit
 from .genome import Space as Space
@@ -56,6 +58,7 @@ from .network import (
     SpikingNetwork as SpikingNetwork,
     relay as relay,
 )
+from .nir import NirNetwork as NirNetwork, from_nir as from_nir, to_nir as to_nir
 from .reinforce import reinforce_loss as reinforce_loss
 from .relaxed import (
     Constants as Constants,
