@@ -16,6 +16,14 @@ from .coding import (
     rate_train as rate_train,
     total as total,
 )
+from .environment import (
+    ANY as ANY,
+    Environment as Environment,
+    EnvironmentParams as EnvironmentParams,
+    EnvironmentState as EnvironmentState,
+    environment as environment,
+    gymnax_environment as gymnax_environment,
+)
 from .evolve import Evolved as Evolved, evolve as evolve
 from .export import Rounding as Rounding, rounding as rounding, to_system as to_system
 from .fit import Fitted as Fitted, NotFinite as NotFinite, Optimiser as Optimiser, fit as fit
