@@ -10,6 +10,8 @@ from ..spiking.model.rule import Rule
 from ..spiking.model.rule_table import UNBOUNDED
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.template import guard_of
+from ..spiking.step.plasticity import PlasticSynapses
+from .plastic import changes_by_rounding, plastic_edges, plastic_rule
 from .relaxed import RelaxedSystem, constants_of
 
 
@@ -52,6 +54,11 @@ def rounding(model: RelaxedSystem) -> Rounding:
             source, target = model.names[int(edges.source[at])], model.names[int(edges.target[at])]
             place = f"the weight of the synapse ({source}, {target})"
             found = [Rounding(float(change.max()), place)]
+    if model.plastic is not None:
+        network = model.program.network
+        assert isinstance(network, PlasticSynapses)
+        more = changes_by_rounding(model.plastic, network, model.names)
+        found = [max([*found, *(Rounding(*one) for one in more)], key=lambda one: one.change)]
     return found[0]
 
 
@@ -79,6 +86,7 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
             "A model with `Smooth` is not an exact system. Replace its `surrogate` by another one."
         )
     tables = (model.low, model.high, model.consume, model.produce, model.initial, model.synapses)
+    tables = (*tables, model.plastic)
     for leaf in jax.tree.leaves(eqx.filter(tables, eqx.is_inexact_array)):
         if np.isnan(leaf).any():
             raise ValueError("A parameter is NaN. Train again with a smaller learning rate.")
@@ -97,7 +105,7 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
     numbers = np.broadcast_to(np.arange(len(low))[:, None], low.shape)
     numbers = numbers if number is None else np.asarray(number)
     delay = np.zeros_like(period) if program.delay is None else np.asarray(program.delay)
-    neurons = []
+    neurons, exact = [], constants.program.network
     for index, name in enumerate(model.names):
         rules = []
         for rule in np.unique(numbers[is_slot[:, index], index]).tolist():
@@ -111,7 +119,12 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
             if not guard.is_empty:
                 first = own[0], index
                 taken, sent, later = (int(x[first]) for x in (consume, produce, delay))
-                rules.append(Rule(guard, taken, sent, later))
+                own_rule = Rule(guard, taken, sent, later)
+                if constants.plastic is not None:
+                    assert isinstance(exact, PlasticSynapses)
+                    plastic = (constants.plastic, exact, int(own[0]), index, model.names)
+                    own_rule = plastic_rule(*plastic, (guard, taken)) or own_rule
+                rules.append(own_rule)
         spikes = int(np.asarray(constants.initial)[index])
         neurons.append(Neuron(name, spikes, list(dict.fromkeys(rules))))
     edges = constants.synapses.edges()
@@ -120,9 +133,13 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
     triples = zip(edges.source.tolist(), edges.target.tolist(), value.tolist(), strict=True)
     inputs, trains = np.asarray(program.inputs), np.asarray(program.trains)[: program.horizon]
     outputs = np.asarray(program.outputs)[: model.num_outputs]
+    synapses = [(names[s], names[t], int(w)) for s, t, w in triples if w]
+    if constants.plastic is not None:
+        assert isinstance(exact, PlasticSynapses)
+        synapses += plastic_edges(constants.plastic, exact, names)
     return SpikingSystem(
         neurons,
-        [(names[s], names[t], int(w)) for s, t, w in triples if w],
+        synapses,
         input={names[at]: trains[:, k].tolist() for k, at in enumerate(inputs) if at < num},
         output=[names[at] for at in outputs],
         signed=model.signed,

@@ -165,7 +165,14 @@ def test_actions_that_are_too_many_are_refused():
         learn.environment(dividing)
 
 
-def test_gymnax_takes_it(environment):
+@pytest.fixture
+def usual_promotion():
+    """gymnax adds truth values to numbers."""
+    with jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+def test_gymnax_takes_it(environment, usual_promotion):
     wrappers = pytest.importorskip("gymnax.wrappers", reason="gymnax is not installed")
     own = learn.gymnax_environment(environment)
     params = environment.params(max_steps_in_episode=3)
