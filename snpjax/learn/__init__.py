@@ -35,6 +35,11 @@ from .network import (
     SpikingNetwork as SpikingNetwork,
     relay as relay,
 )
+from .plastic import (
+    PlasticConstants as PlasticConstants,
+    RelaxedPlasticity as RelaxedPlasticity,
+    RelaxedSynapses as RelaxedSynapses,
+)
 from .reinforce import reinforce as reinforce
 from .relaxed import (
     Constants as Constants,

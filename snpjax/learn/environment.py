@@ -75,8 +75,8 @@ class Environment:
       `snpjax.explore`; where nothing is to be chosen there is action 0 alone. An invalid action
       makes choice 0, gets `invalid_reward`, and is reported.
     - An observation is a vector that determines the future: the spikes of the neurons, the timers
-      and pending spikes of those with delays, the position in the input, and the synapses that
-      plasticity has created, in the order of `Enumerable.encode`.
+      and then the pending spikes of those with delays, the position in the input if there is any,
+      and the synapses that plasticity may change.
     - An episode is *terminated* in the target, by a halt, or if a count overflows, and *truncated*
       after `max_steps_in_episode`.
 
@@ -89,6 +89,7 @@ class Environment:
     num_actions: int
     reward: Reward | None
     initial: EnvironmentState
+    fields: Int[np.ndarray, " fields"]
 
     @property
     def name(self) -> str:
@@ -97,7 +98,7 @@ class Environment:
     @property
     def observation_size(self) -> int:
         """The length of an observation."""
-        return jax.eval_shape(self.observation, self.initial).shape[0]
+        return len(self.fields)
 
     @property
     def default_params(self) -> EnvironmentParams:
@@ -242,7 +243,7 @@ class Environment:
         return observation, after, reward, terminated | truncated, info
 
     def observation(self, state: EnvironmentState) -> Float[Array, " fields"]:
-        """What an agent sees of a state.
+        """Observe a state.
 
         **Arguments:**
 
@@ -250,7 +251,7 @@ class Environment:
 
         **Returns:** `(observation_size,)` numbers; counts from 2^24 on are rounded.
         """
-        fields = self.machine.encode(state.configuration)
+        fields = self.machine.encode(state.configuration)[self.fields]
         return lax.bitcast_convert_type(fields, self.machine.count_dtype).astype(jnp.float32)
 
     def is_target(self, state: EnvironmentState, params: EnvironmentParams) -> Bool[Array, ""]:
@@ -260,6 +261,8 @@ class Environment:
 
         - `state`: a state of an episode.
         - `params`: with the target.
+
+        **Returns:** whether all neurons are open and have the spikes of the target.
         """
         configuration = state.configuration
         agrees = (params.target == ANY) | (params.target == configuration.spikes)
@@ -310,7 +313,20 @@ def environment(
         raise ValueError(f"`num_actions` is {num_actions}. Give 1 or more.")
     start = machine.init()
     initial = _with_mask(machine, choosers, num_actions, start, jnp.zeros((), jnp.int32))
-    return Environment(system, machine, choosers, num_actions, reward, initial)
+    fields = _fields(machine, system.num_neurons)
+    return Environment(system, machine, choosers, num_actions, reward, initial, fields)
+
+
+def _fields(machine: SearchedMachine, num_neurons: int) -> Int[np.ndarray, " fields"]:
+    """The fields of configurations without those of padding."""
+    size, delayed = machine.program.num_neurons, np.asarray(machine.delayed)
+    is_own = np.arange(size) < num_neurons
+    if machine.program.delay is not None:
+        is_own = np.concatenate([is_own, delayed < size, delayed < size])
+    num_fields = jax.eval_shape(lambda: machine.encode(machine.init())).shape[0]
+    rest = np.ones(num_fields - len(is_own), bool)
+    rest[0] = int(machine.last_step) > 0  # otherwise it is always 0
+    return np.flatnonzero(np.concatenate([is_own, rest]))
 
 
 def _num_actions(machine: SearchedMachine, choosers: Int[np.ndarray, " choosers"]) -> int:

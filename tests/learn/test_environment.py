@@ -74,6 +74,12 @@ def assert_steps_are_edges(environment, graph):
     assert np.array_equal(observe(states)[0], environment.reset()[0])
 
 
+def test_observations_have_no_padding(environment):
+    observation, _ = environment.reset()
+    # Three neurons; timer and pending spikes of the one with a delay; the position in the input.
+    assert observation.tolist() == [2, 1, 0, 0, 0, 0] and environment.observation_size == 6
+
+
 def test_steps_are_edges(environment, graph):
     assert_steps_are_edges(environment, graph)
 
