@@ -5,7 +5,9 @@ Neuron `coin` sends a spike, sends one a step later, or stops for good, with unk
 likelihood and its gradient, and the No-U-Turn sampler of blackjax draws from the posterior.
 """
 
-import blackjax
+# pyright: reportCallIssue=false, reportAttributeAccessIssue=false
+
+import blackjax  # pyright: ignore[reportMissingImports]
 import jax
 import jax.numpy as jnp
 import jax.random as jr

@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-import numpyro
-import numpyro.distributions as dist
-from numpyro.infer import MCMC, NUTS
+import numpyro  # pyright: ignore[reportMissingImports]
+import numpyro.distributions as dist  # pyright: ignore[reportMissingImports]
+from numpyro.infer import MCMC, NUTS  # pyright: ignore[reportMissingImports]
 
 from snpjax import proliferation as pr
 

@@ -6,10 +6,12 @@ place of a learned model. The configuration graph says that there is a path, and
 the path that was found is replayed by `snpjax.run`.
 """
 
+# pyright: reportCallIssue=false, reportArgumentType=false, reportIndexIssue=false
+
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-import mctx
+import mctx  # pyright: ignore[reportMissingImports]
 import numpy as np
 
 import snpjax as snp
@@ -71,13 +73,14 @@ def planned(key, state):
     return policy.action[0]
 
 
-state, actions, done = environment.reset(None, params)[1], [], False
+state, actions, done, reached = environment.reset(None, params)[1], [], False, False
 while not done and len(actions) < 10:
     action = planned(jr.key(len(actions)), state)
     actions.append(int(action))
     _, state, _, done, info = environment.step_env(None, state, action, params)
+    reached = bool(info["terminated"])
 print("the search found the choices", actions)
-assert bool(info["terminated"]) and len(actions) >= shortest
+assert reached and len(actions) >= shortest
 
 # The numbers of actions are those of the edges of the graph.
 configuration, edges = 0, []

@@ -5,8 +5,7 @@ spike, and deletes them one step later. Which ones is learned by gradients, from
 shall receive in the course of time. The result is exported as an exact system.
 """
 
-from dataclasses import replace
-
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,12 +26,13 @@ model = learn.relax(system)
 
 
 def with_member(member):
-    return replace(model, plastic=replace(model.plastic, member=member))
+    return eqx.tree_at(lambda own: own.plastic.member, model, member)
 
 
 def received(member):
     """The spikes that each neuron has after each round, with all derivatives."""
     solution = learn.run(with_member(member), steps=2 * ROUNDS, keep_configurations=True)
+    assert solution.configurations is not None
     return solution.configurations[1::2, 1 : 1 + SIZE]
 
 
@@ -56,6 +56,7 @@ def trained(member):
     return member, values
 
 
+assert model.plastic is not None
 member, values = trained(model.plastic.member)
 print(f"squared error: {values[0]:.0f} at first, {values[-1]:.0f} at last")
 exact = learn.to_system(with_member(member), round=True)

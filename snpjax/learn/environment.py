@@ -381,7 +381,10 @@ def gymnax_environment(environment: Environment) -> Any:
 
 def _gymnax_class() -> Any:
     try:
-        from gymnax.environments import environment as base, spaces
+        from gymnax.environments import (  # pyright: ignore[reportMissingImports]
+            environment as base,
+            spaces,
+        )
     except ImportError:
         raise ImportError(f"gymnax is not installed ({installing('policies')})") from None
 
@@ -394,7 +397,7 @@ def _gymnax_class() -> Any:
             return self.own.name
 
         @property
-        def default_params(self) -> EnvironmentParams:
+        def default_params(self) -> Any:
             return self.own.default_params
 
         @property

@@ -123,7 +123,7 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
                 if constants.plastic is not None:
                     assert isinstance(exact, PlasticSynapses)
                     plastic = (constants.plastic, exact, int(own[0]), index, model.names)
-                    own_rule = plastic_rule(*plastic, (guard, taken)) or own_rule
+                    own_rule = plastic_rule(*plastic, guard, taken) or own_rule
                 rules.append(own_rule)
         spikes = int(np.asarray(constants.initial)[index])
         neurons.append(Neuron(name, spikes, list(dict.fromkeys(rules))))

@@ -8,7 +8,6 @@ from every synapse; where only k of n candidates are chosen, k / n of it.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import equinox as eqx
 import jax.lax as lax
@@ -20,13 +19,14 @@ from snpjax_formats.ell import expanded
 
 from ..choice import AbstractChoice
 from ..spiking.lower.plastic_synapses import PlasticColumns
-from ..spiking.model.rule import PlasticityRule
+from ..spiking.model.guard import Guard
+from ..spiking.model.rule import Alpha, PlasticityRule
 from ..spiking.step.plasticity import CREATES, DELETES, PlasticState, PlasticSynapses
 from .surrogate import rounded, within
 
 
 #: What each kind of rule does in its step, and in the one after.
-_ALPHAS = {
+_ALPHAS: dict[tuple[int, int], Alpha] = {
     (CREATES, 0): "+",
     (DELETES, 0): "-",
     (CREATES, DELETES): "+-",
@@ -53,7 +53,7 @@ class RelaxedPlasticity(eqx.Module):
     weights: Int[Array, "places plastic"]
 
 
-class PlasticConstants(NamedTuple):
+class PlasticConstants(eqx.Module):
     """`RelaxedPlasticity` as a run uses it: rounded, straight through."""
 
     member: Float[Array, "slots places plastic"]
@@ -91,11 +91,14 @@ def relaxed_plasticity(
     targets[own] = np.where(columns.targets < 0, num_neurons, columns.targets)
     if columns.weights is not None:
         weights[own] = columns.weights
-    real = (network.within, network.count, network.initial)
+    tables = (network.within, network.count, network.initial)
+    member, count, exists = (jnp.asarray(np.asarray(table, np.float32)) for table in tables)
     return RelaxedPlasticity(
-        *(jnp.asarray(np.asarray(x, np.float32)) for x in real),
-        jnp.asarray(np.asarray(targets, np.int32)),
-        jnp.asarray(np.asarray(weights, np.int32)),
+        member=member,
+        count=count,
+        exists=exists,
+        targets=jnp.asarray(np.asarray(targets, np.int32)),
+        weights=jnp.asarray(np.asarray(weights, np.int32)),
     )
 
 
@@ -243,9 +246,10 @@ def plastic_rule(
     slot: int,
     neuron: int,
     names: Sequence[str],
-    rule: tuple,
+    guard: Guard,
+    consume: int,
 ) -> PlasticityRule | None:
-    """The rule of a slot, if it is one of plasticity; `rule` are guard and consumption."""
+    """The rule of a slot with this guard and consumption, if it is one of plasticity."""
     (place,) = np.flatnonzero(np.asarray(network.neurons) == neuron).tolist() or (None,)
     if place is None or not int(network.first[slot, place]):
         return None
@@ -254,8 +258,9 @@ def plastic_rule(
     targets = np.asarray(constants.targets[:, place])
     if kind == (DELETES, 0):  # its set plays no role
         is_member = np.asarray(network.within[slot, :, place])
-    chosen = [names[target] for target in targets[is_member].tolist()]
-    return PlasticityRule(*rule, _ALPHAS[kind], int(constants.count[slot, place]), chosen)
+    chosen = [names[int(target)] for target in targets[is_member]]
+    k = int(constants.count[slot, place])
+    return PlasticityRule(guard, consume, _ALPHAS[kind], k, chosen)
 
 
 def plastic_edges(
@@ -267,4 +272,4 @@ def plastic_edges(
     targets = np.asarray(constants.targets)[place, number].tolist()
     weights = np.asarray(constants.weights)[place, number].tolist()
     triples = zip(sources, targets, weights, strict=True)
-    return [(names[s], names[t], int(w)) for s, t, w in triples]
+    return [(names[int(s)], names[int(t)], int(w)) for s, t, w in triples]

@@ -121,7 +121,7 @@ def step(
     ndim = 1 + state.spikes.ndim
     margin = _margin(model, constants, state.spikes, ndim)
     is_open = state.timers == 0
-    if exact.network is not None:
+    if isinstance(program.network, PlasticSynapses):  # a second turn excludes all rules
         is_open &= ~program.network.is_pending(exact.network)
     counts = expanded(model.is_slot, ndim) & is_open[None] & (is_fired | (slots == NO_RULE)[None])
     if isinstance(model.surrogate, Smooth):
