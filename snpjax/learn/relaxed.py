@@ -136,7 +136,7 @@ def relax(
     neurons is no weight; variants; `Smooth` with plasticity; the semantics of other simulators, and
     numbers of 2^24 or more.
     """
-    _check(system, surrogate)
+    _check(system)
     is_listed = isinstance(system, SpikingSystem)
     columns = host_program_of(system, faithful=True) if is_listed else system.columns(faithful=True)
     # Which layout suits the exact synapses is nothing that models should differ in.
@@ -178,6 +178,11 @@ def relax(
         )
     first, plastic = None, None
     if isinstance(columns.network, PlasticColumns):
+        if isinstance(surrogate, Smooth):
+            raise ValueError(
+                "A system with plasticity is not a smooth function: a synapse is there or not. "
+                "Choose another surrogate."
+            )
         assert isinstance(program.network, PlasticSynapses)
         plastic = relaxed_plasticity(columns.network, program.network, size)
     if program.number is not None:
@@ -269,7 +274,7 @@ def _of_rules(
     return table if model.first is None else jnp.take_along_axis(table, model.first, axis=0)
 
 
-def _check(system: AnySystem, surrogate: AbstractSurrogate | None) -> None:
+def _check(system: AnySystem) -> None:
     problem = None
     if isinstance(system, SpikingSystem):
         if is_growing(system):
@@ -286,11 +291,6 @@ def _check(system: AnySystem, surrogate: AbstractSurrogate | None) -> None:
         problem = "the rules of another simulator (`compatibility`)"
     if problem is not None:
         raise ValueError(f"A system with {problem} has no relaxation. Learn a plain system.")
-    if isinstance(surrogate, Smooth) and system.plastic_rules is not None:
-        raise ValueError(
-            "A system with plasticity is not a smooth function: a synapse is there or not. Choose "
-            "another surrogate."
-        )
 
 
 def _stored(edges: Edges, layout: type[AbstractLayout] | Literal["auto"]) -> AbstractLayout:
