@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         FamilyVerdict as FamilyVerdict,
         Group as Group,
         Growth as Growth,
+        OutputProcess as OutputProcess,
         QueryError as QueryError,
         SameMarkings as SameMarkings,
         SameNumbers as SameNumbers,
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
         estimate as estimate,
         growth as growth,
         invariants as invariants,
+        log_probability as log_probability,
+        output_process as output_process,
         prove as prove,
         prove_family as prove_family,
     )
@@ -146,9 +149,10 @@ lazily(
         "snpjax_formats": "NotEnoughMemory graphs",
         ".check": """
             Agreement Bisimilar Certificate CertificateError Certification ConeOfInfluence
-            Equivalence Estimate Family FamilyVerdict Group Growth QueryError SameMarkings
-            SameNumbers SameTraces Status StubbornSets Symmetry Verdict Wiring certify check
-            check_invariants equivalent estimate growth invariants prove prove_family
+            Equivalence Estimate Family FamilyVerdict Group Growth OutputProcess QueryError
+            SameMarkings SameNumbers SameTraces Status StubbornSets Symmetry Verdict Wiring certify
+            check check_invariants equivalent estimate growth invariants log_probability
+            output_process prove prove_family
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
         ".compilation": "use_compilation_cache",

@@ -42,6 +42,11 @@ from .probability.markov import (
     reach_probability as reach_probability,
     reach_probability_range as reach_probability_range,
 )
+from .probability.output_process import (
+    OutputProcess as OutputProcess,
+    log_probability as log_probability,
+    output_process as output_process,
+)
 from .probability.path_property import (
     Judged as Judged,
     PathProperty as PathProperty,

@@ -24,6 +24,14 @@ from .coding import (
     rate_train as rate_train,
     total as total,
 )
+from .environment import (
+    ANY as ANY,
+    Environment as Environment,
+    EnvironmentParams as EnvironmentParams,
+    EnvironmentState as EnvironmentState,
+    environment as environment,
+    gymnax_environment as gymnax_environment,
+)
 from .evolve import Evolved as Evolved, evolve as evolve
 from .export import Rounding as Rounding, rounding as rounding, to_system as to_system
 from .exported import register_for_export as register_for_export
@@ -59,6 +67,11 @@ from .network import (
     relay as relay,
 )
 from .nir import NirNetwork as NirNetwork, from_nir as from_nir, to_nir as to_nir
+from .plastic import (
+    PlasticConstants as PlasticConstants,
+    RelaxedPlasticity as RelaxedPlasticity,
+    RelaxedSynapses as RelaxedSynapses,
+)
 from .reinforce import reinforce_loss as reinforce_loss
 from .relaxed import (
     Constants as Constants,

@@ -2,13 +2,17 @@
 
 import numpy as np
 
-from ..spiking.model.rule import Rule
+from ..spiking.model.rule import PlasticityRule, Rule
 from ..spiking.model.rule_table import UNBOUNDED
 from ..spiking.model.template import guard_of
+from ..spiking.step.plasticity import PlasticSynapses
+from .plastic import plastic_rule
 from .relaxed import Constants, RelaxedSystem
 
 
-def rules_of_neurons(model: RelaxedSystem, constants: Constants) -> list[list[Rule]]:
+def rules_of_neurons(
+    model: RelaxedSystem, constants: Constants
+) -> list[list[Rule | PlasticityRule]]:
     """The rules of each neuron, without those that apply to no count and equal ones."""
     tables = (constants.low, constants.high, constants.consume, constants.produce)
     low, high, consume, produce = (np.asarray(table) for table in tables)
@@ -18,7 +22,7 @@ def rules_of_neurons(model: RelaxedSystem, constants: Constants) -> list[list[Ru
     numbers = np.broadcast_to(np.arange(len(low))[:, None], low.shape)
     numbers = numbers if number is None else np.asarray(number)
     delay = np.zeros_like(period) if program.delay is None else np.asarray(program.delay)
-    found = []
+    found, exact = [], constants.program.network
     for index in range(len(model.names)):
         rules = []
         for rule in np.unique(numbers[is_slot[:, index], index]).tolist():
@@ -32,6 +36,11 @@ def rules_of_neurons(model: RelaxedSystem, constants: Constants) -> list[list[Ru
             if not guard.is_empty:
                 first = own[0], index
                 taken, sent, later = (int(x[first]) for x in (consume, produce, delay))
-                rules.append(Rule(guard, taken, sent, later))
+                own_rule: Rule | PlasticityRule = Rule(guard, taken, sent, later)
+                if constants.plastic is not None:
+                    assert isinstance(exact, PlasticSynapses)
+                    plastic = (constants.plastic, exact, int(own[0]), index, model.names)
+                    own_rule = plastic_rule(*plastic, guard, taken) or own_rule
+                rules.append(own_rule)
         found.append(list(dict.fromkeys(rules)))
     return found

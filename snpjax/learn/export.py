@@ -8,11 +8,13 @@ import numpy as np
 from jaxtyping import Array
 
 from ..spiking.model.system import Neuron, SpikingSystem
+from ..spiking.step.plasticity import PlasticSynapses
 from .exact_rules import rules_of_neurons
 from .fit import Fitted
 from .layers.assemble import assembled, inexact_parts, populations
 from .layers.sequential import Sequential
 from .layers.spiking import AbstractSpikingLayer
+from .plastic import changes_by_rounding, plastic_edges
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
 
 
@@ -88,6 +90,11 @@ def rounding(model: Exportable) -> Rounding:
             source, target = model.names[int(edges.source[at])], model.names[int(edges.target[at])]
             place = f"the weight of the synapse ({source}, {target})"
             found = [Rounding(float(change.max()), place)]
+    if model.plastic is not None:
+        network = model.program.network
+        assert isinstance(network, PlasticSynapses)
+        more = changes_by_rounding(model.plastic, network, model.names)
+        found = [max([*found, *(Rounding(*one) for one in more)], key=lambda one: one.change)]
     return found[0]
 
 
@@ -120,6 +127,7 @@ def to_system(model: Exportable, *, round: bool = False) -> SpikingSystem:
             "A model with `Smooth` is not an exact system. Replace its `surrogate` by another one."
         )
     tables = (model.low, model.high, model.consume, model.produce, model.initial, model.synapses)
+    tables = (*tables, model.plastic)
     for leaf in jax.tree.leaves(eqx.filter(tables, eqx.is_inexact_array)):
         _check_finite(leaf)
     _check_rounding(rounding(model), round)
@@ -138,9 +146,14 @@ def to_system(model: Exportable, *, round: bool = False) -> SpikingSystem:
     triples = zip(edges.source.tolist(), edges.target.tolist(), value.tolist(), strict=True)
     inputs, trains = np.asarray(program.inputs), np.asarray(program.trains)[: program.horizon]
     outputs = np.asarray(program.outputs)[: model.num_outputs]
+    synapses = [(names[s], names[t], int(w)) for s, t, w in triples if w]
+    if constants.plastic is not None:
+        exact = constants.program.network
+        assert isinstance(exact, PlasticSynapses)
+        synapses += plastic_edges(constants.plastic, exact, names)
     return SpikingSystem(
         neurons,
-        [(names[s], names[t], int(w)) for s, t, w in triples if w],
+        synapses,
         input={names[at]: trains[:, k].tolist() for k, at in enumerate(inputs) if at < num},
         output=[names[at] for at in outputs],
         signed=model.signed,

@@ -14,10 +14,18 @@ from snpjax_formats import AbstractLayout, Dense, Edges, Sum, TwoWay, fitting
 
 from ..spiking.lower.host_program import host_program_of
 from ..spiking.lower.lower import lower_columns
+from ..spiking.lower.plastic_synapses import PlasticColumns
 from ..spiking.model.population import AnySystem
-from ..spiking.model.rule import Rule
+from ..spiking.model.rule import PlasticityRule, Rule
 from ..spiking.model.system import SpikingSystem, is_growing
+from ..spiking.step.plasticity import PlasticSynapses
 from ..spiking.step.program import SpikingProgram
+from .plastic import (
+    PlasticConstants,
+    RelaxedPlasticity,
+    plastic_constants,
+    relaxed_plasticity,
+)
 from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, rounded, within
 
 
@@ -52,6 +60,8 @@ class RelaxedSystem(eqx.Module):
       are taken.
     - `tap`: zeros, whose gradient counts what fires; see `tapped`.
     - `names`: of the neurons. Models of the same names and shapes share what is compiled.
+    - `plastic`: the parameters of plasticity rules, and the synapses that these may change, which
+      are not among `synapses`; `None` in a system without such rules.
     """
 
     low: Float[Array, "slots neurons"]
@@ -69,6 +79,7 @@ class RelaxedSystem(eqx.Module):
     weight_range: tuple[float, float] = eqx.field(static=True)
     temperature: float | None = eqx.field(static=True)
     tap: Float[Array, "three neurons"] | None = None  # None: nothing is counted
+    plastic: RelaxedPlasticity | None = None
 
     @property
     def signed(self) -> bool:
@@ -110,6 +121,7 @@ class Constants(NamedTuple):
     initial: Float[Array, " neurons"]
     synapses: AbstractLayout
     program: SpikingProgram
+    plastic: PlasticConstants | None = None
 
 
 def relax(
@@ -125,7 +137,8 @@ def relax(
 
     **Arguments:**
 
-    - `system`: a system of neurons or of populations, with a fixed network.
+    - `system`: a system of neurons or of populations; rules may create and delete synapses, but
+      not neurons.
     - `surrogate`: the derivative of firing, `FastSigmoid()` by default.
     - `layout`: how the weights are stored; of populations, those of each projection. Every synapse
       has its own weight, even where all are 1. Lists are stored both by source and by target under
@@ -137,8 +150,9 @@ def relax(
 
     **Returns:** a `RelaxedSystem`.
 
-    **Raises:** `ValueError` for what has no relaxation: networks that change, variants, the
-    semantics of other simulators, and numbers of 2^24 or more.
+    **Raises:** `ValueError` for what has no relaxation: division and budding, since the number of
+    neurons is no weight; variants; `Smooth` with plasticity; the semantics of other simulators, and
+    numbers of 2^24 or more.
     """
     _check(system)
     with jax.ensure_compile_time_eval():  # tables of the host, also where the caller is traced
@@ -174,7 +188,7 @@ def _relaxed(
             "with smaller numbers."
         )
 
-    def real(table: Num[Array, "*shape"]) -> Float[Array, "*shape"]:
+    def real(table: Num[Array | np.ndarray, "*shape"]) -> Float[Array, "*shape"]:
         return jnp.asarray(np.asarray(table), jnp.float32)
 
     low, most = weight_range or (-np.inf if system.signed else 0.0, np.inf)
@@ -191,7 +205,15 @@ def _relaxed(
             num_sources=size,
             num_targets=size,
         )
-    first = None
+    first, plastic = None, None
+    if isinstance(columns.network, PlasticColumns):
+        if isinstance(surrogate, Smooth):
+            raise ValueError(
+                "A system with plasticity is not a smooth function: a synapse is there or not. "
+                "Choose another surrogate."
+            )
+        assert isinstance(program.network, PlasticSynapses)
+        plastic = relaxed_plasticity(columns.network, program.network, size)
     if program.number is not None:
         number = np.asarray(program.number)
         first = jnp.asarray(np.argmax(number[:, None] == number[None], axis=0), jnp.int32)
@@ -210,6 +232,7 @@ def _relaxed(
         num_outputs=len(columns.outputs),
         weight_range=(float(low), float(most)),
         temperature=temperature,
+        plastic=plastic,
     )
 
 
@@ -245,15 +268,21 @@ def constants_of(model: RelaxedSystem) -> Constants:
     def exact(x: Array, empty: int) -> Array:
         return jnp.where(is_slot, jnp.clip(x, -MAX_COUNT, MAX_COUNT).astype(dtype), empty)
 
+    plastic, network = None, program.network
+    if model.plastic is not None:
+        assert isinstance(network, PlasticSynapses)
+        plastic, network = plastic_constants(model.plastic, network, model.first)
     exactly = replace(
         program,
+        network=network,
         low=exact(low, 1),
         high=jnp.where(jnp.isinf(high), jnp.iinfo(dtype).max, exact(high, 0)),
         consume=exact(consume, 0),
         produce=exact(produce, 0),
         initial=initial.astype(dtype),
     )
-    return Constants(low, high, consume, produce, initial, synapses, jax.lax.stop_gradient(exactly))
+    exactly = jax.lax.stop_gradient(exactly)
+    return Constants(low, high, consume, produce, initial, synapses, exactly, plastic)
 
 
 def nameless(model: RelaxedSystem) -> RelaxedSystem:
@@ -277,8 +306,14 @@ def _of_rules(
 def _check(system: AnySystem) -> None:
     problem = None
     if isinstance(system, SpikingSystem):
-        if is_growing(system) or not all(isinstance(rule, Rule) for rule in system.rules):
-            problem = "a network that changes"
+        if is_growing(system):
+            raise ValueError(
+                "A system with division or budding has no relaxation: which neurons there are is "
+                "not a weight that could be learned a little at a time. Learn a system with the "
+                "neurons that it may have."
+            )
+        if not all(isinstance(rule, Rule | PlasticityRule) for rule in system.rules):
+            problem = "rules of request"
         elif system.variant is not None:
             problem = f"the variant {type(system.variant).__name__}"
     if problem is None and not system.compatibility.is_textbook:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..choice import AbstractChoice, FirstChoice
+from .plastic import RelaxedSynapses
 from .relaxed import MAX_COUNT, Constants, RelaxedSystem, constants_of, nameless
 from .step import RelaxedState, initial_state, step
 from .surrogate import Smooth, tapped
@@ -28,6 +29,7 @@ class RelaxedSolution(eqx.Module):
     - `log_probability`: of all choices of the run, where a `WeightedChoice` drew them; else 0.
     - `is_exact`: whether all counts were below 2^24, so that the values are those of the exact
       system; never with `Smooth`.
+    - `plastic`: the final synapses that plasticity may change, if there are any.
     """
 
     outputs: Float[Array, "steps outputs *paths"]
@@ -37,6 +39,7 @@ class RelaxedSolution(eqx.Module):
     steps: Int[Array, "*paths"]
     log_probability: Float[Array, "*paths"]
     is_exact: Bool[Array, ""]
+    plastic: RelaxedSynapses | None = None
 
 
 def run(
@@ -107,7 +110,7 @@ def run(
         given = jnp.broadcast_to(given.reshape(size, -1), (size, paths))
     else:
         choice = choice.for_path(0)
-    initial = initial_state(given)
+    initial = initial_state(given, constants)
     final, (outputs, chances, counts) = scanned(
         nameless(model), constants, choice, initial, trains, steps, checkpoint, keep_configurations
     )
@@ -121,6 +124,7 @@ def run(
         steps=final.step,
         log_probability=jnp.sum(chances, axis=0),
         is_exact=(final.largest < MAX_COUNT) & (not model.is_smooth),
+        plastic=final.plastic,
     )
 
 

@@ -12,7 +12,9 @@ from snpjax_formats.ell import expanded
 
 from ..choice import NO_RULE, AbstractChoice, WeightedChoice, of_slots
 from ..results import RESULTS
+from ..spiking.step.plasticity import PlasticSynapses
 from ..spiking.step.step import SpikingState, applicable, halted
+from .plastic import RelaxedSynapses, changed, first_synapses
 from .relaxed import Constants, RelaxedSystem, step_of
 from .surrogate import Smooth, fires
 
@@ -21,6 +23,7 @@ class RelaxedState(eqx.Module):
     """A configuration: whole numbers in float32, see `SpikingState`.
 
     - `largest`: the largest absolute count so far; from 2^24 on nothing is exact.
+    - `plastic`: the synapses that plasticity may change, if there are any.
     """
 
     spikes: Float[Array, "neurons *paths"]
@@ -28,6 +31,7 @@ class RelaxedState(eqx.Module):
     pending: Float[Array, "neurons *paths"]
     step: Int[Array, "*paths"]
     largest: Float[Array, ""]
+    plastic: RelaxedSynapses | None = None
 
 
 class Emitted(NamedTuple):
@@ -45,21 +49,26 @@ class Emitted(NamedTuple):
     log_probability: Float[Array, "*paths"]
 
 
-def initial_state(spikes: Float[Array, "neurons *paths"]) -> RelaxedState:
+def initial_state(
+    spikes: Float[Array, "neurons *paths"], constants: Constants | None = None
+) -> RelaxedState:
     """The initial configuration: every neuron open.
 
     **Arguments:**
 
     - `spikes`: `(neurons, *paths)` integers in float32.
+    - `constants`: those of a model with plasticity; others have nothing more at the start.
 
     **Returns:** the `RelaxedState` before the first step.
     """
+    plastic = None if constants is None else constants.plastic
     return RelaxedState(
         spikes=spikes,
         timers=jnp.zeros(spikes.shape, jnp.int32),
         pending=jnp.zeros_like(spikes),
         step=jnp.zeros(spikes.shape[1:], jnp.int32),
         largest=_largest(spikes),
+        plastic=None if plastic is None else first_synapses(plastic, spikes.shape[1:]),
     )
 
 
@@ -100,6 +109,7 @@ def step(
         step=state.step,
         status=RESULTS.halted,
         culprit=jnp.zeros_like(state.step),
+        network=None if state.plastic is None else state.plastic.exact,
     )
     can_apply = applicable(program, exact)
     # What fires a little everywhere never halts.
@@ -112,6 +122,8 @@ def step(
     ndim = 1 + state.spikes.ndim
     margin = _margin(model, constants, state.spikes, ndim)
     is_open = state.timers == 0
+    if isinstance(program.network, PlasticSynapses):  # a second turn excludes all rules
+        is_open &= ~program.network.is_pending(exact.network)
     may_fire = is_fired | (slots == NO_RULE)[None]
     if len(can_apply) > 1:
         forgets = jnp.any(is_fired & expanded(program.produce == 0, ndim), axis=0)
@@ -145,6 +157,20 @@ def step(
         emissions = jnp.where(timers == 0, leaving, 0)
         pending = jnp.where(timers == 0, 0, leaving)
     received = constants.synapses.deliver(emissions, accumulate=jnp.float32)
+    plastic = state.plastic
+    if plastic is not None:
+        assert constants.plastic is not None and isinstance(program.network, PlasticSynapses)
+        plastic, more = changed(
+            constants.plastic,
+            program.network,
+            plastic,
+            fired,
+            slots,
+            emissions,
+            choice,
+            state.step,
+        )
+        received = received + more
     if arriving is not None:
         received = received + arriving
     if program.delay is not None:
@@ -158,6 +184,7 @@ def step(
         pending=pending,
         step=state.step + is_live.astype(jnp.int32),
         largest=largest,
+        plastic=plastic,
     )
     return new_state, Emitted(emissions, is_live, slots, log_probability)
 

@@ -14,7 +14,7 @@ from .relaxed import RelaxedSystem
 ModelT = TypeVar("ModelT")
 
 #: The fields of a `RelaxedSystem` that can be trained.
-PARAMETERS = ("low", "high", "consume", "produce", "initial", "synapses")
+PARAMETERS = ("low", "high", "consume", "produce", "initial", "synapses", "plastic")
 
 
 def trainable(model: ModelT, /, *, parameters: Sequence[str] = ("synapses",)) -> ModelT:
@@ -29,7 +29,7 @@ def trainable(model: ModelT, /, *, parameters: Sequence[str] = ("synapses",)) ->
 
     - `model`: a relaxed system, a layer, a network, or any pytree that contains some.
     - `parameters`: the fields of each relaxed system that are trained, of `low`, `high`,
-      `consume`, `produce`, `initial` and `synapses`.
+      `consume`, `produce`, `initial`, `synapses` and `plastic`.
 
     **Returns:** a pytree with the structure of `model`, whose leaves are booleans.
 

@@ -22,6 +22,11 @@ from .family import (
 from .histogram import Axis as Axis, Histogram as Histogram
 from .lattice import sample_lattice as sample_lattice
 from .law import Fixed as Fixed, Gamma as Gamma, Normal as Normal
+from .likelihood import (
+    Measurement as Measurement,
+    log_likelihood as log_likelihood,
+    measurement as measurement,
+)
 from .model import (
     CellType as CellType,
     InvalidModel as InvalidModel,

@@ -341,7 +341,7 @@ def test_misfits_are_refused(options, message):
 
 
 def test_what_has_no_relaxation_is_refused():
-    with pytest.raises(ValueError, match="a network that changes"):
+    with pytest.raises(ValueError, match="division or budding has no relaxation"):
         learn.relax(snp.SpikingSystem([snp.Neuron("x", 1, ["[a]_x -> []_x || []_x"])]))
     with pytest.raises(ValueError, match="the variant Exhaustive"):
         learn.relax(snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"])], variant=snp.Exhaustive()))

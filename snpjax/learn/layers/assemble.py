@@ -1,7 +1,7 @@
 """The exact system of layers."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from jaxtyping import Array, Int, Integer
@@ -168,6 +168,7 @@ def _group(population: SpikingPopulation, offset: Array | None = None) -> _Group
     constants, initial = population.constants(offset)
     own = slice(population.start, population.start + population.channels)
     rules = rules_of_neurons(population.model, constants)[own]
+    rules = cast("list[list[Rule]]", rules)  # no population has plasticity
     return _Group(np.asarray(initial).astype(int).tolist(), rules, population.copies)
 
 
