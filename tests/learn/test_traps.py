@@ -187,7 +187,8 @@ def test_models_are_made_under_transformations(make):
     structs = jax.tree.leaves(eqx.filter(shapes, lambda x: isinstance(x, jax.ShapeDtypeStruct)))
     assert [(x.shape, x.dtype) for x in structs] == own
     compiled = eqx.filter_jit(make)(keys[0])
-    assert all((x == y).all() for x, y in zip(leaves(compiled), leaves(made[0]), strict=True))
+    for x, y in zip(leaves(compiled), leaves(made[0]), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-5)  # a compiler fuses what draws them
     given = COUNTS if make is network else jnp.ones((STEPS, 3, 2))
     ensemble = eqx.filter_vmap(make)(keys)
     found = eqx.filter_vmap(lambda m, x: m(x), in_axes=(eqx.if_array(0), None))(ensemble, given)
