@@ -9,10 +9,15 @@ from .cells import (
     NonlinearSNP as NonlinearSNP,
 )
 from .coding import (
+    by_class as by_class,
     count_train as count_train,
+    delta_train as delta_train,
+    even_train as even_train,
     first_spike as first_spike,
+    latencies as latencies,
     latency_train as latency_train,
     nearest_counts as nearest_counts,
+    population_counts as population_counts,
     rate_train as rate_train,
     total as total,
 )
@@ -21,11 +26,24 @@ from .export import Rounding as Rounding, rounding as rounding, to_system as to_
 from .fit import Fitted as Fitted, NotFinite as NotFinite, Optimiser as Optimiser, fit as fit
 from .genome import Space as Space
 from .layer import SpikingLayer as SpikingLayer, chain as chain
+from .losses import (
+    class_targets as class_targets,
+    cross_entropy as cross_entropy,
+    mean_square as mean_square,
+    rate_penalty as rate_penalty,
+    spike_penalty as spike_penalty,
+)
 from .network import (
     SENDER as SENDER,
     Response as Response,
     SpikingNetwork as SpikingNetwork,
     relay as relay,
+)
+from .quantisation import (
+    BINARY as BINARY,
+    TERNARY as TERNARY,
+    bit_levels as bit_levels,
+    quantise as quantise,
 )
 from .reinforce import reinforce as reinforce
 from .relaxed import (

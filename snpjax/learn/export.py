@@ -4,13 +4,18 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
+
+from snpjax_formats import AbstractLayout
 
 from ..spiking.model.rule import Rule
 from ..spiking.model.rule_table import UNBOUNDED
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.template import guard_of
 from .relaxed import RelaxedSystem, constants_of
+from .surrogate import nearest, rounded
 
 
 class Rounding(NamedTuple):
@@ -44,15 +49,26 @@ def rounding(model: RelaxedSystem) -> Rounding:
             at = np.unravel_index(int(change.argmax()), change.shape)
             neuron = model.names[int(at[-1])]
             found = [Rounding(float(change.max()), f"{name!r} of neuron {neuron!r}")]
-    edges = model.synapses.edges()
+    edges = _weight_changes(model).edges()
     if edges.value is not None:
-        change = np.abs(edges.value - np.round(edges.value))
+        change = np.abs(edges.value)
         if change.size and change.max() > found[0].change:
             at = int(change.argmax())
             source, target = model.names[int(edges.source[at])], model.names[int(edges.target[at])]
             place = f"the weight of the synapse ({source}, {target})"
             found = [Rounding(float(change.max()), place)]
     return found[0]
+
+
+def _weight_changes(model: RelaxedSystem) -> AbstractLayout:
+    """What rounding adds to each weight, to the nearest integer or level."""
+    weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
+    levels = model.weight_levels
+
+    def change(x: Array, is_one: Array) -> Array:
+        return jnp.where(is_one, (rounded(x) if levels is None else nearest(x, levels)) - x, 0)
+
+    return eqx.combine(jax.tree.map(change, weights, model.is_synapse), rest)
 
 
 def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
