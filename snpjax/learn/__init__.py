@@ -45,6 +45,7 @@ from .quantisation import (
     bit_levels as bit_levels,
     quantise as quantise,
 )
+from .recording import Recording as Recording, record as record
 from .reinforce import reinforce as reinforce
 from .relaxed import (
     Constants as Constants,
@@ -75,6 +76,7 @@ from .surrogate import (
     StraightThrough as StraightThrough,
     Triangular as Triangular,
 )
+from .truncated import truncated_loss as truncated_loss
 
 
 suggest_keywords(__name__)

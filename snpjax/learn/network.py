@@ -143,7 +143,7 @@ class SpikingNetwork(eqx.Module):
 
         **Returns:** a `RelaxedSolution`.
         """
-        return run(self.model, steps=self.steps, spikes=self._spikes(counts), choice=choice)
+        return run(self.model, steps=self.steps, spikes=self.initial_spikes(counts), choice=choice)
 
     def response(self, counts: Float[Array, "inputs *paths"]) -> Response:
         """What the output population does in that run where each neuron takes the first rule.
@@ -153,19 +153,31 @@ class SpikingNetwork(eqx.Module):
         population carries the rules of another one. The values are the same, and the gradients.
         """
         order = order_of(len(self.places), self.projections)
-        spikes = self._spikes(counts)
+        spikes = self.initial_spikes(counts)
         if order is None:
             found = run(self.model, steps=self.steps, spikes=spikes)
             return Response(found.outputs, found.spikes[self.places[-1].neurons])
-        return Response(
-            *forward(nameless(self.model), self.places, self.projections, order, spikes, self.steps)
-        )
+        given = nameless(self.model), self.places, self.projections, order, spikes, self.steps
+        return Response(*forward(*given)[:2])
 
     def __call__(self, counts: Float[Array, "inputs *paths"]) -> Float[Array, "outputs *paths"]:
         """How many spikes leave each output neuron; a second axis is a batch."""
         return total(self.response(counts).trains)
 
-    def _spikes(self, counts: Float[Array, "inputs *paths"]) -> Float[Array, "neurons *paths"]:
+    def initial_spikes(
+        self, counts: Float[Array, "inputs *paths"]
+    ) -> Float[Array, "neurons *paths"]:
+        """The spikes of all neurons before the first step.
+
+        **Arguments:**
+
+        - `counts`: `(inputs, *paths)` spikes of the input population.
+
+        **Returns:** `(neurons, *paths)` those, and the model's own in all other populations, to be
+        given to `run(network.model, spikes=...)`.
+
+        **Raises:** `ValueError` for another number of inputs.
+        """
         if counts.shape[0] != self.sizes[0]:
             raise ValueError(f"`counts` has {counts.shape[0]} rows. Give {self.sizes[0]}.")
         own = constants_of(self.model).initial[self.sizes[0] : len(self.model.names)]

@@ -78,11 +78,39 @@ def run(
             "Given choices do not fit a system whose rules are learned. Give `FirstChoice()` or a "
             "random choice."
         )
+    constants, given, trains = begun(model, steps, spikes, input, paths)
+    choice = choice.for_path(jnp.arange(given.shape[1]) if given.ndim == 2 else 0)
+    num = len(model.names)
+    initial = initial_state(given)
+    final, (outputs, chances, counts) = scanned(
+        nameless(model), constants, choice, initial, trains, steps, checkpoint, keep_configurations
+    )
+    if counts is not None:
+        counts = jnp.concatenate([initial.spikes[None], counts])[:, :num]
+    return RelaxedSolution(
+        outputs=outputs[:, : model.num_outputs],
+        spikes=final.spikes[:num],
+        timers=final.timers[:num],
+        configurations=counts,
+        steps=final.step,
+        log_probability=jnp.sum(chances, axis=0),
+        is_exact=(final.largest < MAX_COUNT) & (not model.is_smooth),
+    )
+
+
+def begun(
+    model: RelaxedSystem,
+    steps: int,
+    spikes: Float[Array, "neurons *paths"] | None,
+    input: Mapping[str, Float[Array, "train *paths"]] | None,
+    paths: int | None = None,
+) -> tuple[Constants, Float[Array, "neurons *paths"], Float[Array, "steps neurons *paths"] | None]:
+    """The constants of a run, the initial spikes, and what arrives in each step; see `run`."""
     constants = constants_of(model)
     size, num = model.program.num_neurons, len(model.names)
     trains, batch = _own_trains(model, steps), ()
     if input is not None:
-        trains, batch = _trains(model, steps, input)
+        trains, batch = arriving_in(model, steps, input)
         # Nothing halts before the last of its input.
         number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * (trains.ndim - 2))
         last = jnp.max(jnp.where(jnp.any(trains != 0, axis=1), number, 0), axis=0, initial=0)
@@ -99,26 +127,10 @@ def run(
     if len(sizes) > 1:
         raise ValueError(f"The batch has {sorted(sizes)} paths. Give as many everywhere.")
     if sizes:
-        (paths,) = sizes
-        choice = choice.for_path(jnp.arange(paths))
-        given = jnp.broadcast_to(given.reshape(size, -1), (size, paths))
-    else:
-        choice = choice.for_path(0)
-    initial = initial_state(given)
-    final, (outputs, chances, counts) = scanned(
-        nameless(model), constants, choice, initial, trains, steps, checkpoint, keep_configurations
-    )
-    if counts is not None:
-        counts = jnp.concatenate([initial.spikes[None], counts])[:, :num]
-    return RelaxedSolution(
-        outputs=outputs[:, : model.num_outputs],
-        spikes=final.spikes[:num],
-        timers=final.timers[:num],
-        configurations=counts,
-        steps=final.step,
-        log_probability=jnp.sum(chances, axis=0),
-        is_exact=(final.largest < MAX_COUNT) & (not model.is_smooth),
-    )
+        given = jnp.broadcast_to(given.reshape(size, -1), (size, *sizes))
+        if trains is not None and trains.ndim == 2:  # the same on all paths
+            trains = trains[..., None]
+    return constants, given, trains
 
 
 @eqx.filter_jit
@@ -172,7 +184,7 @@ def _own_trains(model: RelaxedSystem, steps: int) -> Float[Array, "steps neurons
     return arriving.at[: len(rows), program.inputs].add(rows, mode="drop")
 
 
-def _trains(
+def arriving_in(
     model: RelaxedSystem, steps: int, input: Mapping[str, Any]
 ) -> tuple[Float[Array, "steps neurons *paths"], tuple[int, ...]]:
     """What arrives at every neuron in every step, and the batch of it."""
