@@ -21,6 +21,7 @@ from .coding import (
     rate_train as rate_train,
     total as total,
 )
+from .eprop import eprop_loss as eprop_loss
 from .evolve import Evolved as Evolved, evolve as evolve
 from .export import Rounding as Rounding, rounding as rounding, to_system as to_system
 from .fit import Fitted as Fitted, NotFinite as NotFinite, Optimiser as Optimiser, fit as fit
