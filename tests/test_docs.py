@@ -30,7 +30,16 @@ def test_tables_of_formats_are_generated(page):
 
 
 #: Pages that take more than three seconds.
-SLOW = {"learning", "many_devices", "networks", "proliferation", "running", "variants", "viewing"}
+SLOW = {
+    "learning",
+    "learning_tools",
+    "many_devices",
+    "networks",
+    "proliferation",
+    "running",
+    "variants",
+    "viewing",
+}
 
 
 @pytest.mark.parametrize(

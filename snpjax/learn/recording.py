@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -12,9 +11,6 @@ from .forward import forward, order_of
 from .network import Response, SpikingNetwork
 from .relaxed import nameless
 from .run import run
-
-
-PopulationT = TypeVar("PopulationT", int, str)
 
 
 class Recording(eqx.Module):
@@ -27,14 +23,14 @@ class Recording(eqx.Module):
     """
 
     response: Response
-    emissions: dict[int, Float[Array, "steps neurons *paths"]] | dict[str, Float[Array, "..."]]
-    spikes: dict[int, Float[Array, "steps_and_one neurons *paths"]] | dict[str, Float[Array, "..."]]
+    emissions: dict[int | str, Float[Array, "steps neurons *paths"]]
+    spikes: dict[int | str, Float[Array, "steps_and_one neurons *paths"]]
 
 
 def record(
     network: SpikingNetwork,
     counts: Float[Array, "inputs *paths"],
-    populations: Sequence[int] | Sequence[str] | None = None,
+    populations: Sequence[int | str] | None = None,
 ) -> Recording:
     """Run a network as its `response` does, and keep what populations did in every step.
 
@@ -70,11 +66,8 @@ def record(
     if order is not None:
         given = nameless(network.model), network.places, network.projections, order, spikes, steps
         found = forward(*given, tuple(sorted(set(places.values()))))
-        response, emissions, kept = (
-            Response(found.trains, found.left),
-            found.emissions,
-            found.counts,
-        )
+        response = Response(found.trains, found.left)
+        emissions, kept = found.emissions, found.counts
     else:
         model, last = network.model, network.places[-1].neurons
         num = len(model.names)

@@ -87,8 +87,10 @@ def truncated_loss(
 
     def body(carry: Any, own: Any, size: int = window) -> tuple[Any, None]:
         total, slopes, state, is_first = carry
-        (value, state), more = gradient(frozen, state, is_first, *own, size)
-        return (total + value, jax.tree.map(jnp.add, slopes, more), state, False & is_first), None
+        trains, rows = own
+        (value, state), more = gradient(frozen, state, is_first, trains, rows, size)
+        slopes = jax.tree.map(jnp.add, slopes, more)
+        return (total + value, slopes, state, jnp.zeros((), bool)), None
 
     zeros = jax.tree.map(jnp.zeros_like, frozen)
     carry = jnp.zeros(()), zeros, initial_state(start), jnp.ones((), bool)

@@ -24,7 +24,7 @@ def test_even_trains_are_as_regular_as_integers_allow():
 def signal(seed=0, steps=12):
     """Multiples of 1/4, so that all sums are exact."""
     moves = np.random.default_rng(seed).integers(-6, 7, (steps, 2, 3)) / 4
-    return np.cumsum(moves, axis=0)
+    return np.asarray(np.cumsum(moves, axis=0))
 
 
 def test_deltas_are_changes_between_steps():
@@ -44,7 +44,8 @@ def test_deltas_are_changes_between_steps():
 def test_deltas_since_the_last_spike_follow_the_signal():
     values, threshold = signal(1), 0.5
     found = np.asarray(learn.delta_train(jnp.asarray(values), threshold, since_spike=True))
-    level, wanted = values[0].copy(), np.zeros_like(found)
+    level: np.ndarray = np.array(values[0])
+    wanted = np.zeros_like(found)
     for t, row in enumerate(values):
         for i, p in np.ndindex(row.shape):
             while row[i, p] - level[i, p] >= threshold:

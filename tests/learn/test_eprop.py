@@ -52,6 +52,7 @@ def backpropagated(made):
 
     def total(model):
         found = learn.run(model, steps=STEPS, spikes=spikes, keep_configurations=True)
+        assert found.configurations is not None
 
         def of_step(sent, left, wanted):
             return loss(learn.Response(sent[None], left[size]), wanted[None])
@@ -181,7 +182,9 @@ def bytes_of(steps):
         return learn.eprop_loss(model, loss, steps=steps, rows=[wanted], spikes=spikes)
 
     program = jax.jit(jax.grad(total)).lower(weights, jnp.zeros((steps, 2, PATHS))).compile()
-    return program.memory_analysis().temp_size_in_bytes
+    stats = program.memory_analysis()
+    assert stats is not None
+    return stats.temp_size_in_bytes
 
 
 def test_memory_does_not_grow_with_the_steps():

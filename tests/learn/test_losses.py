@@ -96,7 +96,6 @@ def test_shapes_are_compared():
 
 def test_rates_outside_a_range_are_penalised():
     train, other = trains(), trains(1)[:, :2]
-    options = {"least": 0.9, "most": 1.1}
 
     def outside(rate):
         return max(0.9 - rate, 0, rate - 1.1) ** 2
@@ -104,7 +103,7 @@ def test_rates_outside_a_range_are_penalised():
     rates = [[x[:, n].mean() for n in range(x.shape[1])] for x in (train, other)]
     assert any(r < 0.9 for r in rates[0] + rates[1]) and any(r > 1.1 for r in rates[0] + rates[1])
     wanted = sum(np.mean([outside(r) for r in own]) for own in rates)
-    found = learn.rate_penalty([jnp.asarray(train), jnp.asarray(other)], **options)
+    found = learn.rate_penalty([jnp.asarray(train), jnp.asarray(other)], least=0.9, most=1.1)
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
     all_together = learn.rate_penalty(jnp.asarray(train), least=2.0, per_population=True)
     np.testing.assert_allclose(all_together, (2 - train.mean()) ** 2, rtol=1e-5)

@@ -128,7 +128,9 @@ def bytes_of(steps, window):
         return learn.truncated_loss(eqx.combine(weights, rest), off, steps=steps, **options)
 
     program = jax.jit(jax.grad(total)).lower(weights, targets).compile()
-    return program.memory_analysis().temp_size_in_bytes
+    stats = program.memory_analysis()
+    assert stats is not None
+    return stats.temp_size_in_bytes
 
 
 def test_memory_does_not_grow_with_the_steps():
