@@ -38,6 +38,8 @@ def eprop_loss(
     forwards in time, together with the value. Its memory does not grow with the steps: the traces
     are two numbers for each synapse and path, or three if rules have delays. Use it as any loss: in
     `jax.value_and_grad`, `eqx.filter_grad` or `fit`. Only synaptic weights get a gradient.
+    Neurons take the first applicable rule. Call it under `jit`, as `fit` does; outside, every call
+    compiles.
 
     In each step let k_j be the spikes of neuron j before it and z_j what the neuron emits. If rule
     r consumes c_r spikes, produces p_r and has the surrogate's slope s_r, then the spikes that the

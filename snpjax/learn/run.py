@@ -71,8 +71,8 @@ def run(
     **Raises:** `ValueError` for neurons or shapes that do not fit the system.
     """
     choice = choice or FirstChoice()
-    if isinstance(model.surrogate, Smooth):
-        _check_smooth(model, choice)
+    if isinstance(model.surrogate, Smooth) and not isinstance(choice, FirstChoice):
+        raise ValueError("`Smooth` has no random choices. Leave `choice` out.")
     if choice.may_be_invalid:
         raise ValueError(
             "Given choices do not fit a system whose rules are learned. Give `FirstChoice()` or a "
@@ -106,6 +106,11 @@ def begun(
     paths: int | None = None,
 ) -> tuple[Constants, Float[Array, "neurons *paths"], Float[Array, "steps neurons *paths"] | None]:
     """The constants of a run, the initial spikes, and what arrives in each step; see `run`."""
+    if isinstance(model.surrogate, Smooth) and model.program.delay is not None:
+        raise ValueError(
+            "A system with delays is not a smooth function: a neuron is closed or not. Choose "
+            "another surrogate."
+        )
     constants = constants_of(model)
     size, num = model.program.num_neurons, len(model.names)
     trains, batch = _own_trains(model, steps), ()
@@ -205,13 +210,3 @@ def arriving_in(
         own = train.reshape(len(train), *(train.shape[1:] or (1,) * len(batch)))
         arriving = arriving.at[: len(own), positions[name]].add(own)
     return arriving, batch
-
-
-def _check_smooth(model: RelaxedSystem, choice: AbstractChoice) -> None:
-    if model.program.delay is not None:
-        raise ValueError(
-            "A system with delays is not a smooth function: a neuron is closed or not. Choose "
-            "another surrogate."
-        )
-    if not isinstance(choice, FirstChoice):
-        raise ValueError("`Smooth` has no random choices. Leave `choice` out.")

@@ -37,7 +37,8 @@ def truncated_loss(
 
     The gradient is computed together with the value, window by window, so the memory is that of the
     steps of one window, of `rows` and of `input`, and does not grow with the number of windows. Use
-    it as any loss: in `jax.value_and_grad`, `eqx.filter_grad` or `fit`.
+    it as any loss: in `jax.value_and_grad`, `eqx.filter_grad` or `fit`. Neurons take the first
+    applicable rule. Call it under `jit`, as `fit` does; outside, every call compiles.
 
     **Arguments:**
 

@@ -31,7 +31,7 @@ def test_deltas_are_changes_between_steps():
     values, threshold = signal(), 1.0
     found = np.asarray(learn.delta_train(jnp.asarray(values), threshold))
     assert found.shape == (12, 4, 3)
-    rises, falls = np.zeros((2, *values.shape))
+    rises, falls = np.zeros(values.shape), np.zeros(values.shape)
     for t in range(1, 12):
         rises[t] = values[t] - values[t - 1] >= threshold
         falls[t] = values[t - 1] - values[t] >= threshold

@@ -145,3 +145,12 @@ def test_windows_and_rows_fit_the_run():
             learn.truncated_loss(model, loss, steps=STEPS, window=window)
     with pytest.raises(ValueError, match=f"has {STEPS} steps"):
         learn.truncated_loss(model, loss, steps=STEPS, window=2, rows=[TARGETS[:3]])
+
+
+def test_smooth_systems_have_no_delays():
+    system = snp.SpikingSystem([snp.Neuron("x", 2, ["a+/a -> a;1"])], [], output=["x"])
+    model = learn.relax(system, surrogate=learn.Smooth())
+    with pytest.raises(ValueError, match="a neuron is closed or not. Choose another surrogate"):
+        learn.run(model, steps=3)
+    with pytest.raises(ValueError, match="a neuron is closed or not. Choose another surrogate"):
+        learn.truncated_loss(model, lambda response: jnp.sum(response.trains), steps=3, window=1)
