@@ -8,9 +8,9 @@ import equinox as eqx
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Shaped
+from jaxtyping import Array, Float, Int, Shaped
 
-from snpjax_formats import Sum
+from snpjax_formats import Dense, Sum
 
 from ..choice import FirstChoice
 from .attached import attached
@@ -95,7 +95,7 @@ def eprop_loss(
             f"`feedback` has the shape {feedback.shape}. Pass (outputs, neurons), here "
             f"({model.num_outputs}, {num})."
         )
-    learner = _Eligibility(frozen, constants, feedback)
+    learner = _Eligibility(frozen, constants, feedback, *_ends(constants))
 
     def body(carry: Any, own: Any) -> tuple[Any, None]:
         total, slopes, state, traces = carry
@@ -135,11 +135,16 @@ class _Traces(NamedTuple):
 
 
 class _Eligibility(eqx.Module):
-    """The steps of a system, with the traces of its synapses."""
+    """The steps of a system, with the traces of its synapses.
+
+    - `sources`, `targets`: of each synapse, in the arrays of the weights.
+    """
 
     model: RelaxedSystem
     constants: Constants
     feedback: Float[Array, "outputs neurons"] | None
+    sources: list[Int[Array, "..."]]
+    targets: list[Int[Array, "..."]]
 
     def no_traces(self, state: RelaxedState) -> _Traces:
         paths = state.spikes.shape[1]
@@ -173,15 +178,18 @@ class _Eligibility(eqx.Module):
             eligible = _sum(self._at_targets(by_pending.sent), traces.pending, eligible)
             pending = _sum(self._at_targets(by_spikes.pending), traces.spikes)
             pending = _sum(self._at_targets(by_pending.pending), traces.pending, pending)
-        arrived = self._edges(sent, is_open)
-        spikes = _sum(self._at_targets(by_spikes.spikes), traces.spikes, arrived)
+        spikes = _sum(self._at_targets(by_spikes.spikes), traces.spikes)
+        arrived = [sent[at] for at in self.sources]
+        spikes = _sum(self._at_targets(is_open), arrived, spikes)
         emitted = [x + y for x, y in zip(traces.emitted, eligible, strict=True)]
 
+        back_now = self._fed_back(is_open * of_left)
+        back_before = self._fed_back(by_spikes.sent * of_sent)
+        # The sum of eligibilities before the step is the one after it, less that of the step.
         parts = [
             (of_left, spikes),
-            (of_sent, eligible),
-            (self._fed_back(is_open * of_left), emitted),
-            (self._fed_back(by_spikes.sent * of_sent), traces.emitted),
+            (of_sent - back_before, eligible),
+            (back_now + back_before, emitted),
         ]
         slopes = [jnp.zeros(x.shape) for x in emitted]
         for signal, trace in parts:
@@ -222,14 +230,7 @@ class _Eligibility(eqx.Module):
 
     def _at_targets(self, x: Float[Array, "neurons paths"]) -> list[Float[Array, "... paths"]]:
         """For each synapse, the number of its target."""
-        return self._edges(jnp.ones_like(x), x)
-
-    def _edges(
-        self, of_source: Float[Array, "neurons paths"], of_target: Float[Array, "neurons paths"]
-    ) -> list[Float[Array, "... paths"]]:
-        """For each synapse, the product of the numbers of its source and its target."""
-        products = jax.vmap(self.constants.synapses.edge_products, in_axes=-1, out_axes=-1)
-        return jax.tree.leaves(products(of_source, of_target))
+        return [x[at] for at in self.targets]
 
 
 class _Derivatives(NamedTuple):
@@ -243,6 +244,30 @@ class _Derivatives(NamedTuple):
 
 def _weights(constants: Constants) -> list[Float[Array, "..."]]:
     return jax.tree.leaves(eqx.filter(constants.synapses, eqx.is_inexact_array))
+
+
+def _ends(constants: Constants) -> tuple[list[Int[Array, "..."]], list[Int[Array, "..."]]]:
+    """The source and the target of each synapse, in arrays that broadcast to those of weights."""
+    synapses = constants.synapses
+    parts = [(synapses, 0, 0)]
+    if isinstance(synapses, Sum):
+        starts = synapses.source_starts, synapses.target_starts
+        parts = list(zip(synapses.parts, *starts, strict=True))
+    sources, targets = [], []
+    for part, source, target in parts:
+        froms, tos = jnp.arange(part.num_sources), jnp.arange(part.num_targets)
+        if isinstance(part, Dense):
+            sources.append(source + froms[None])
+            targets.append(target + tos[:, None])
+        elif jax.tree.leaves(eqx.filter(part, eqx.is_inexact_array)):
+            ends = [
+                part.edge_products(x.astype(jnp.float32), y.astype(jnp.float32))
+                for x, y in ((froms, jnp.ones_like(tos)), (jnp.ones_like(froms), tos))
+            ]
+            found = [[x.astype(jnp.int32) for x in jax.tree.leaves(end)] for end in ends]
+            sources += [source + x for x in found[0]]
+            targets += [target + x for x in found[1]]
+    return sources, targets
 
 
 def _sum(
