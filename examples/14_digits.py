@@ -52,14 +52,9 @@ def counted(layers, images):
     return counting.response(hidden(images.T[None]))[1]
 
 
-def weights(layers):
-    """The trained parameters."""
-    return [layer.model.synapses for layer in layers]
-
-
 def loss(layers, images, labels, key):
-    logits = counted(layers, shifted(images, key)) / 8
-    wanted = optax.smooth_labels(jax.nn.one_hot(labels, 10), 0.1)
+    logits = counted(layers, shifted(images, key)) / temperature
+    wanted = optax.smooth_labels(jax.nn.one_hot(labels, 10), 0.2)
     return jnp.mean(optax.softmax_cross_entropy(logits.T, wanted))
 
 
@@ -75,7 +70,11 @@ parser.add_argument(
     "--ternary", action="store_true", help="weights of -1, 0, 1; 256 hidden neurons"
 )
 options = parser.parse_args()
-size, fires, most, rate = (256, 8, 1, 0.03) if options.ternary else (128, 16, 3, 0.06)
+size, fires, most, rate, scale = (128, 16, 3, 0.06, 0.9)
+temperature = 64
+if options.ternary:
+    size, fires, most, rate, scale = (256, 8, 1, 0.03, 0.5)
+    temperature = 32
 
 images, labels = load_digits(return_X_y=True)
 split = train_test_split(images, labels, test_size=0.25, random_state=0, stratify=labels)
@@ -93,7 +92,7 @@ def drawn(inputs, outputs, guard, key):
         steps=STEPS,
         guard=guard,
         weight_range=(-most, most),
-        scale=0.9,
+        scale=scale,
         surrogate=surrogate,
     )
 
@@ -110,7 +109,7 @@ for seed in range(options.seeds):
         (train.astype(np.float32), train_labels),
         epochs=options.epochs,
         key=third,
-        where=weights,
+        batch_size=64,
     )
     network = learn.chain(fitted.model, source=learn.relay(16))
     logits = np.asarray(answers(network, jnp.asarray(test.T, jnp.float32)))
@@ -132,7 +131,7 @@ print(
 
 # The exact system, and its runs on all test images, on every kind of device.
 assert network is not None
-system = learn.to_system(network.model, round=True)
+system = learn.to_system(network, round=True)
 integers = sorted({weight for _, _, weight in system.synapses})
 print(f"exported: {system.num_neurons} neurons, {system.num_synapses:,} synapses of {integers}")
 spikes = np.zeros((system.num_neurons, len(test)), np.int32)
@@ -161,4 +160,4 @@ for query in ("eventually halted", f"steady ({ahead})"):
     print(verdict)
     assert verdict
 accuracy = float(np.mean(accuracies))
-assert accuracy >= (0.94 if options.ternary else 0.97), accuracy
+assert accuracy >= (0.97 if options.ternary else 0.98), accuracy

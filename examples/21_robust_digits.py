@@ -47,13 +47,12 @@ def trained(layers, images, labels, epochs, rate, key):
     """The layers after more epochs."""
     adam = optax.adam(optax.cosine_decay_schedule(rate, epochs * (len(images) // 64)))
     data = images.astype(np.float32), labels
-    where = lambda layers: [layer.model.synapses for layer in layers]  # noqa: E731
-    return learn.fit(layers, loss, adam, data, epochs=epochs, key=key, where=where).model
+    return learn.fit(layers, loss, adam, data, epochs=epochs, key=key, batch_size=64).model
 
 
 def robustness(layers, images, seconds):
     """Of each image: exact, of the exported system, not of the model in training."""
-    system = learn.to_system(learn.chain(layers, source=learn.relay(16)).model, round=True)
+    system = learn.to_system(learn.chain(layers, source=learn.relay(16)), round=True)
     box = learn.SpikeBox.around(images.T, each=2, changes=4, high=16)
     return learn.robustness(system, box, steps=STEPS, enumerate_up_to=0, seconds=seconds)
 

@@ -75,7 +75,7 @@ def loss(layers, inputs, wanted, key):
 # %% [markdown]
 # ## Training
 #
-# `learn.fit` is a compiled training loop for any optax optimiser. `where` selects what is trained.
+# `learn.fit` is a compiled training loop for any optax optimiser. It trains the weights.
 
 # %%
 fitted = learn.fit(
@@ -86,7 +86,6 @@ fitted = learn.fit(
     epochs=60,
     key=third,
     batch_size=len(pairs),
-    where=lambda layers: [layer.model.synapses for layer in layers],
 )
 layers, losses = fitted.model, fitted.losses
 answers = np.argmax(counted(layers, jnp.asarray(pairs)), axis=0)
@@ -104,7 +103,7 @@ assert np.all(answers == labels)
 
 # %%
 network = learn.chain(layers, source=learn.relay(16))
-system = learn.to_system(network.model, round=True)
+system = learn.to_system(network, round=True)
 print(system)
 print("weights:", sorted({synapse.weight for synapse in system.synapses}))
 

@@ -2,11 +2,18 @@
 
 from snpjax_formats.keywords import suggest_keywords
 
+from .adam import Adam as Adam
 from .cells import (
     ConvSNP as ConvSNP,
     GSNPCell as GSNPCell,
     LSTMSNPCell as LSTMSNPCell,
     NonlinearSNP as NonlinearSNP,
+)
+from .classify import (
+    CountEncoder as CountEncoder,
+    CrossEntropy as CrossEntropy,
+    classifier as classifier,
+    count_encoder as count_encoder,
 )
 from .coding import (
     by_class as by_class,
@@ -24,6 +31,7 @@ from .coding import (
 from .eprop import eprop_loss as eprop_loss
 from .evolve import Evolved as Evolved, evolve as evolve
 from .export import Rounding as Rounding, rounding as rounding, to_system as to_system
+from .firing import FiringWarning as FiringWarning, PopulationFiring as PopulationFiring
 from .fit import Fitted as Fitted, NotFinite as NotFinite, Optimiser as Optimiser, fit as fit
 from .genome import Space as Space
 from .layer import SpikingLayer as SpikingLayer, chain as chain
@@ -47,7 +55,7 @@ from .quantisation import (
     quantise as quantise,
 )
 from .recording import Recording as Recording, record as record
-from .reinforce import reinforce as reinforce
+from .reinforce import reinforce_loss as reinforce_loss
 from .relaxed import (
     Constants as Constants,
     RelaxedSystem as RelaxedSystem,
@@ -77,6 +85,7 @@ from .surrogate import (
     StraightThrough as StraightThrough,
     Triangular as Triangular,
 )
+from .trainable import trainable as trainable
 from .truncated import truncated_loss as truncated_loss
 
 

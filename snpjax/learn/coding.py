@@ -22,7 +22,7 @@ def nearest_counts(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 
 
 def rate_train(
-    chances: Float[Array, "*shape"], steps: int, key: Key[Array, ""]
+    chances: Float[Array, "*shape"], steps: int, key: Key[Array, ""], *, batch_first: bool = False
 ) -> Float[Array, "steps *shape"]:
     """Draw a spike train for each neuron, with an independent spike in each step.
 
@@ -31,22 +31,26 @@ def rate_train(
     - `chances`: `(*shape,)` the probability of a spike in each step, from 0 to 1.
     - `steps`: the length of the trains.
     - `key`: a typed PRNG key; it is consumed.
+    - `batch_first`: whether the first axis of `chances` is a batch, which then stays the first one.
 
     **Returns:** `(steps, *shape)` zeros and ones in float32, to be given to a run as `input`. The
     derivative of each spike in its probability is 1 (straight through).
     """
     draws = jr.uniform(key, (steps, *chances.shape))
     is_one = (draws < chances[None]).astype(jnp.float32)
-    return is_one + (chances - lax.stop_gradient(chances))[None]
+    return _moved(is_one + (chances - lax.stop_gradient(chances))[None], batch_first)
 
 
-def count_train(counts: Float[Array, "*shape"], steps: int) -> Float[Array, "steps *shape"]:
+def count_train(
+    counts: Float[Array, "*shape"], steps: int, *, batch_first: bool = False
+) -> Float[Array, "steps *shape"]:
     """Encode numbers of spikes as trains: one spike in each of the first `counts` steps.
 
     **Arguments:**
 
     - `counts`: `(*shape,)` numbers of spikes, up to `steps`.
     - `steps`: the length of the trains.
+    - `batch_first`: whether the first axis of `counts` is a batch, which then stays the first one.
 
     **Returns:** `(steps, *shape)` zeros and ones in float32. The derivative in a count is that of
     the step of its last spike.
@@ -54,12 +58,13 @@ def count_train(counts: Float[Array, "*shape"], steps: int) -> Float[Array, "ste
     number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * counts.ndim).astype(jnp.float32)
     is_one = (number <= counts[None]).astype(jnp.float32)
     last = jnp.maximum(jnp.round(lax.stop_gradient(counts)), 1)[None]
-    return (
-        is_one + (last == number).astype(jnp.float32) * (counts - lax.stop_gradient(counts))[None]
-    )
+    slope = (last == number).astype(jnp.float32) * (counts - lax.stop_gradient(counts))[None]
+    return _moved(is_one + slope, batch_first)
 
 
-def even_train(counts: Float[Array, "*shape"], steps: int) -> Float[Array, "steps *shape"]:
+def even_train(
+    counts: Float[Array, "*shape"], steps: int, *, batch_first: bool = False
+) -> Float[Array, "steps *shape"]:
     """Encode numbers of spikes as trains of evenly spaced spikes: a rate code without chance.
 
     After t steps a neuron has received floor(t * count / steps) spikes, in exact integer
@@ -70,6 +75,7 @@ def even_train(counts: Float[Array, "*shape"], steps: int) -> Float[Array, "step
     - `counts`: `(*shape,)` numbers of spikes of 0 or more, rounded to integers; above `steps`, a
       step has several spikes. The product of a count and `steps` must be below 2^31.
     - `steps`: the length of the trains.
+    - `batch_first`: whether the first axis of `counts` is a batch, which then stays the first one.
 
     **Returns:** `(steps, *shape)` numbers of spikes in float32. The derivative of each in its count
     is 1 / `steps`.
@@ -77,7 +83,7 @@ def even_train(counts: Float[Array, "*shape"], steps: int) -> Float[Array, "step
     number = jnp.arange(1, steps + 1, dtype=jnp.int32).reshape(-1, *(1,) * counts.ndim)
     exact = jnp.maximum(jnp.round(lax.stop_gradient(counts)), 0).astype(jnp.int32)[None]
     spikes = (number * exact // steps - (number - 1) * exact // steps).astype(jnp.float32)
-    return spikes + ((counts - lax.stop_gradient(counts)) / steps)[None]
+    return _moved(spikes + ((counts - lax.stop_gradient(counts)) / steps)[None], batch_first)
 
 
 def delta_train(
@@ -86,6 +92,7 @@ def delta_train(
     *,
     since_spike: bool = False,
     signed: bool = False,
+    batch_first: bool = False,
 ) -> Float[Array, "steps channels *paths"]:
     """Encode the changes of a signal as spikes.
 
@@ -101,6 +108,7 @@ def delta_train(
       first value and follows the signal in multiples of `threshold`; each multiple sends one spike,
       as in an event camera, so that slow changes are not lost.
     - `signed`: return rises minus falls, in one channel for each input instead of two.
+    - `batch_first`: whether the axes are `(paths, steps, inputs)`, also in what is returned.
 
     **Returns:** `(steps, 2 * inputs, *paths)` numbers of spikes in float32: first the rises of all
     inputs, then their falls. With `signed`, `(steps, inputs, *paths)` integers of both signs. The
@@ -111,12 +119,15 @@ def delta_train(
     ??? cite "Source"
         Lichtsteiner, Posch, Delbruck 2008 (event camera); Miskowicz 2006 (send on delta).
     """
-    if not threshold > 0 or signal.ndim < 2:
+    if not threshold > 0 or signal.ndim < (3 if batch_first else 2):
         raise ValueError(
             f"`threshold` is {threshold} and `signal` has the shape {signal.shape}. Pass a "
-            "threshold above 0, and a signal of shape (steps, inputs) or (steps, inputs, paths)."
+            "threshold above 0, and a signal of shape (steps, inputs) or (steps, inputs, paths); "
+            "with `batch_first`, (paths, steps, inputs)."
         )
     signal = lax.stop_gradient(signal).astype(jnp.float32)
+    signal = jnp.moveaxis(signal, 0, 1) if batch_first else signal
+    channels = 2 if batch_first else 1
 
     def follow(level: Array, value: Array) -> tuple[Array, Array]:
         crossed = jnp.trunc((value - level) / threshold)
@@ -127,9 +138,10 @@ def delta_train(
     else:
         moved = jnp.diff(signal, axis=0, prepend=signal[:1])
         changes = jnp.where(jnp.abs(moved) >= threshold, jnp.sign(moved), 0)
-    if signed:
-        return changes
-    return jnp.concatenate([jnp.maximum(changes, 0), jnp.maximum(-changes, 0)], axis=1)
+    if not signed:
+        both = jnp.maximum(changes, 0), jnp.maximum(-changes, 0)
+        changes = jnp.concatenate(both, axis=channels)
+    return _moved(changes, batch_first)
 
 
 def latencies(
@@ -177,6 +189,7 @@ def population_counts(
     *,
     width: float,
     most: int,
+    batch_first: bool = False,
 ) -> Float[Array, "neurons *paths"]:
     """Encode each value by a population of neurons with Gaussian receptive fields.
 
@@ -188,6 +201,7 @@ def population_counts(
     - `centres`: `(fields,)` the values to which the neurons of an input respond most.
     - `width`: the standard deviation of a field, in the units of the values.
     - `most`: the number of spikes at the centre.
+    - `batch_first`: whether the axes are `(paths, inputs)`, also in what is returned.
 
     **Returns:** `(inputs * fields, *paths)` numbers of spikes in float32, those of the first input
     first. The derivative passes straight through the rounding.
@@ -199,12 +213,17 @@ def population_counts(
     """
     if not width > 0:
         raise ValueError(f"`width` is {width}. Pass a standard deviation above 0.")
+    if batch_first:
+        found = population_counts(values.T, centres, width=width, most=most)
+        return found.T
     centres = jnp.asarray(centres).reshape(1, -1, *(1,) * (values.ndim - 1))
     response = jnp.exp(-(((values[:, None] - centres) / width) ** 2) / 2)
     return nearest_counts(most * response).reshape(-1, *values.shape[1:])
 
 
-def latency_train(when: Int[Array, "*shape"], steps: int) -> Float[Array, "steps *shape"]:
+def latency_train(
+    when: Int[Array, "*shape"], steps: int, *, batch_first: bool = False
+) -> Float[Array, "steps *shape"]:
     """Encode times as trains of one spike each.
 
     **Arguments:**
@@ -212,26 +231,32 @@ def latency_train(when: Int[Array, "*shape"], steps: int) -> Float[Array, "steps
     - `when`: `(*shape,)` the step of the spike, counted from 1; any other number gives an empty
       train.
     - `steps`: the length of the trains.
+    - `batch_first`: whether the first axis of `when` is a batch, which then stays the first one.
 
     **Returns:** `(steps, *shape)` zeros and ones in float32.
     """
     number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * when.ndim)
-    return (number == when[None]).astype(jnp.float32)
+    return _moved((number == when[None]).astype(jnp.float32), batch_first)
 
 
-def total(outputs: Float[Array, "steps outputs *paths"]) -> Float[Array, "outputs *paths"]:
+def total(
+    outputs: Float[Array, "steps outputs *paths"], *, batch_first: bool = False
+) -> Float[Array, "outputs *paths"]:
     """Count the spikes of each output neuron.
 
     **Arguments:**
 
     - `outputs`: `(steps, outputs, *paths)` the spikes that left each output neuron in each step.
+    - `batch_first`: whether the axes are `(paths, steps, outputs)`.
 
     **Returns:** `(outputs, *paths)` their sums.
     """
-    return jnp.sum(outputs, axis=0)
+    return jnp.sum(outputs, axis=1 if batch_first else 0)
 
 
-def first_spike(outputs: Float[Array, "steps outputs *paths"]) -> Float[Array, "outputs *paths"]:
+def first_spike(
+    outputs: Float[Array, "steps outputs *paths"], *, batch_first: bool = False
+) -> Float[Array, "outputs *paths"]:
     """The step of the first spike of each output neuron, counted from 1.
 
     It is one plus the number of steps before the first spike, so that its derivative in a spike is
@@ -240,15 +265,17 @@ def first_spike(outputs: Float[Array, "steps outputs *paths"]) -> Float[Array, "
     **Arguments:**
 
     - `outputs`: `(steps, outputs, *paths)` the spikes that left each output neuron in each step.
+    - `batch_first`: whether the axes are `(paths, steps, outputs)`.
 
     **Returns:** `(outputs, *paths)` steps, `steps + 1` for a neuron without a spike.
     """
-    silent = jnp.cumprod(1 - within(outputs, 0, 1), axis=0)
-    return 1 + jnp.sum(silent, axis=0)
+    axis = 1 if batch_first else 0
+    silent = jnp.cumprod(1 - within(outputs, 0, 1), axis=axis)
+    return 1 + jnp.sum(silent, axis=axis)
 
 
 def by_class(
-    scores: Float[Array, "outputs *paths"], classes: int
+    scores: Float[Array, "outputs *paths"], classes: int, *, batch_first: bool = False
 ) -> Float[Array, "classes *paths"]:
     """Add the scores of the neurons of each class (population code).
 
@@ -257,14 +284,23 @@ def by_class(
     - `scores`: `(outputs, *paths)` numbers of the output neurons, for example their `total`. The
       first neurons belong to the first class, and each class has the same number of neurons.
     - `classes`: the number of classes.
+    - `batch_first`: whether the axes are `(paths, outputs)`, also in what is returned.
 
     **Returns:** `(classes, *paths)` sums.
 
     **Raises:** `ValueError` if the neurons cannot be divided into that many groups of equal size.
     """
+    if batch_first:
+        scores = scores.T
     if classes < 1 or len(scores) % classes:
         raise ValueError(
             f"{len(scores)} output neurons cannot be divided among {classes} classes. Use a "
             "multiple of the number of classes."
         )
-    return jnp.sum(scores.reshape(classes, -1, *scores.shape[1:]), axis=1)
+    found = jnp.sum(scores.reshape(classes, -1, *scores.shape[1:]), axis=1)
+    return found.T if batch_first else found
+
+
+def _moved(train: Float[Array, "steps *shape"], batch_first: bool) -> Float[Array, "..."]:
+    """The train with the steps behind the batch, if that is first."""
+    return jnp.moveaxis(train, 0, 1) if batch_first else train

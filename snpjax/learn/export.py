@@ -14,7 +14,8 @@ from ..spiking.model.rule import Rule
 from ..spiking.model.rule_table import UNBOUNDED
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.model.template import guard_of
-from .relaxed import RelaxedSystem, constants_of
+from .fit import Fitted
+from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
 from .surrogate import nearest, rounded
 
 
@@ -29,21 +30,43 @@ class Rounding(NamedTuple):
     where: str
 
 
-def rounding(model: RelaxedSystem) -> Rounding:
+def relaxed_of(model: RelaxedSystem | AbstractSpikingModel | Fitted) -> RelaxedSystem:
+    """The relaxed system of a model, or an error that names the fix."""
+    if isinstance(model, Fitted):
+        model = model.best
+    if isinstance(model, AbstractSpikingModel):
+        model = model.model
+    if not isinstance(model, RelaxedSystem):
+        fix = "Pass a relaxed system, a layer, a network, or what `fit` returned for one."
+        if isinstance(model, list | tuple):
+            fix = "Join layers first: `learn.chain(layers)`."
+        raise ValueError(f"A {type(model).__name__} has no exact system of its own. {fix}")
+    if model.initial.ndim > 1:
+        raise ValueError(
+            f"The tables of the model have an axis of {len(model.initial)} models. Select one: "
+            "`jax.tree.map(lambda x: x[0] if eqx.is_array(x) else x, model)`."
+        )
+    return model
+
+
+def rounding(model: RelaxedSystem | AbstractSpikingModel | Fitted) -> Rounding:
     """Measure how far the parameters of a model are from integers.
 
     **Arguments:**
 
-    - `model`: a relaxed or trained model.
+    - `model`: a relaxed system, a layer, a network, or what `fit` returned, of which the best model
+      counts.
 
     **Returns:** the largest distance of a parameter from an integer, and the name of this
     parameter.
     """
+    model = relaxed_of(model)
     found = [Rounding(0.0, "nothing")]
     for name in ("low", "high", "consume", "produce", "initial"):
         table = np.asarray(getattr(model, name))
         own = np.asarray(model.is_slot) if table.ndim == 2 else np.ones(table.shape, bool)
-        own = own & np.isfinite(table)
+        if name == "high":
+            own = own & ~np.asarray(model.is_unbounded)
         change = np.where(own, np.abs(np.where(own, table, 0) - np.round(table)), 0)
         if change.size and change.max() > found[0].change:
             at = np.unravel_index(int(change.argmax()), change.shape)
@@ -71,7 +94,9 @@ def _weight_changes(model: RelaxedSystem) -> AbstractLayout:
     return eqx.combine(jax.tree.map(change, weights, model.is_synapse), rest)
 
 
-def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
+def to_system(
+    model: RelaxedSystem | AbstractSpikingModel | Fitted, *, round: bool = False
+) -> SpikingSystem:
     """Export the exact system that a model computes, to be written to a file, explored and checked.
 
     The system has the same runs on every device. It has the names of neurons, the input trains and
@@ -81,23 +106,28 @@ def to_system(model: RelaxedSystem, *, round: bool = False) -> SpikingSystem:
 
     **Arguments:**
 
-    - `model`: a relaxed or trained model.
+    - `model`: a relaxed system, a layer, a network, or what `fit` returned, of which the best model
+      is exported. Layers that were trained together are joined by `chain` first.
     - `round`: round parameters that are not integers, as the model itself does when it runs;
       `rounding(model)` measures by how much. By default such a model is refused.
 
     **Returns:** a `SpikingSystem`.
 
     **Raises:** `ValueError` for a parameter that is not an integer unless `round` is true, for a
-    model with `Smooth`, which computes something else, and for numbers that are not finite.
+    model with `Smooth`, which computes something else, for numbers that are not finite, and for
+    what is no single model: several layers, or an ensemble.
     """
+    model = relaxed_of(model)
     if model.is_smooth:
         raise ValueError(
             "A model with `Smooth` is not an exact system. Replace its `surrogate` by another one."
         )
     tables = (model.low, model.high, model.consume, model.produce, model.initial, model.synapses)
     for leaf in jax.tree.leaves(eqx.filter(tables, eqx.is_inexact_array)):
-        if np.isnan(leaf).any():
-            raise ValueError("A parameter is NaN. Train again with a smaller learning rate.")
+        if not np.isfinite(leaf).all():
+            raise ValueError(
+                "A parameter is NaN or infinite. Train again with a smaller learning rate."
+            )
     change = rounding(model)
     if not round and change.change:
         raise ValueError(

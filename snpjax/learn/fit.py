@@ -20,6 +20,9 @@ from ..scale.checkpoint import Checkpoint, Checkpoints, checkpoints_of
 from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement, replicated, size_of
 from ..scale.shares import alike, on_all
+from .adam import Adam
+from .firing import PopulationFiring, firing_of, warn_of_firing
+from .trainable import selected_by
 
 
 ModelT = TypeVar("ModelT")
@@ -44,12 +47,15 @@ class Fitted(NamedTuple, Generic[ModelT]):
     - `best`: the model after the epoch with the lowest validation loss, the first of equal ones;
       without validation data, or epochs, `model`.
     - `validation_losses`: the loss of the validation data after each epoch; none without such data.
+    - `firing`: how the populations of `best` fire, a `PopulationFiring` for each that has rules,
+      inputs left out; none for models without SN P systems.
     """
 
     model: ModelT
     losses: Float[np.ndarray, " steps"]
     best: ModelT
     validation_losses: Float[np.ndarray, " epochs"]
+    firing: tuple[PopulationFiring, ...] = ()
 
 
 class NotFinite(FloatingPointError):
@@ -67,8 +73,12 @@ class NotFinite(FloatingPointError):
         )
 
 
-#: Folded into the key for validation; epochs are folded in by their numbers.
-_VALIDATION = 2**32 - 1
+#: Folded into the key for validation and for firing; epochs are folded in by their numbers.
+_VALIDATION, _FIRING = 2**32 - 1, 2**32 - 2
+
+
+# How long training takes by default.
+_BATCH, _EPOCHS, _UPDATES = 64, 20, 1500
 
 
 class _Carry(NamedTuple):
@@ -85,32 +95,36 @@ def fit(
     data: Sequence[Shaped[Array | np.ndarray, "samples ..."]],
     /,
     *,
-    epochs: int,
+    epochs: int | None = None,
     key: Key[Array, ""],
-    batch_size: int = 64,
+    batch_size: int | None = None,
     validation: Sequence[Shaped[Array | np.ndarray, "samples ..."]] | None = None,
-    where: Callable[[ModelT], PyTree] = lambda model: model,
+    where: Callable[[ModelT], PyTree] | ModelT | None = None,
     parts: int = 1,
     mesh: Mesh | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Fitted[ModelT]:
-    """Train a model with an optimiser of optax, or any other that has `init` and `update`.
+    """Train a model with `Adam`, an optimiser of optax, or any other that has `init` and `update`.
 
     **Arguments:**
 
     - `model`: the model, an Equinox module or any other pytree.
-    - `loss`: `loss(model, *batch, key)` returns a scalar; `batch` are rows of `data`.
-    - `optimiser`: for example `optax.adam(1e-2)`.
+    - `loss`: `loss(model, *batch, key)` returns a scalar; `batch` are rows of `data`. For example
+      `CrossEntropy()`.
+    - `optimiser`: for example `Adam()`, whose rate falls to 0 until the end, or `optax.adam(1e-2)`.
     - `data`: arrays with a row for each sample. Every epoch takes them in another order, and leaves
       out what does not fill a batch.
-    - `epochs`: the number of passes through the data, 0 or more.
+    - `epochs`: the number of passes through the data, 0 or more; by default 20, or as many as
+      1,500 updates take if these are more.
     - `key`: a typed PRNG key, of the order of samples and of the losses; it is consumed.
-    - `batch_size`: the number of samples in a batch.
+    - `batch_size`: the number of samples in a batch; by default 64, or all if they are fewer.
     - `validation`: other data, with the same columns, that are not trained on. Their loss is
       computed after each epoch, the mean over all rows, with the same key each time, and
       `Fitted.best` is the model with the lowest one.
-    - `where`: maps the model to the part of it that is trained, as in `eqx.tree_at`; only its
-      arrays of floats are. By default all of it.
+    - `where`: what is trained; by default `trainable(model)`, the weights. Pass another filter, a
+      pytree of booleans such as `trainable(model, parameters=("synapses", "low"))`, or a function
+      that maps the model to the part of it that is trained, as in `eqx.tree_at`. Only arrays of
+      floats are.
     - `parts`: the loss of a batch is the mean of the losses of this many equal parts of it, each
       with a key of its own; gradients are added in the order of the parts. One part after the other
       is computed, and the gradients of all are kept until they are added.
@@ -122,7 +136,8 @@ def fit(
     lambda is another function each time it is made.
 
     **Returns:** the model after the last update, the best one by `validation`, and the loss of each
-    step, computed before its update: that of the last model itself is not among them.
+    step, computed before its update: that of the last model itself is not among them. A
+    `FiringWarning` names populations most of which are dead or saturated, with what helps.
 
     **Raises:** `NotFinite` at the end of the epoch in which a loss or a gradient was not; from that
     step on nothing was changed. `ValueError` for data that fit no batch, validation data with other
@@ -131,6 +146,11 @@ def fit(
     another call.
     """
     rows = {len(column) for column in data}
+    if batch_size is None:
+        batch_size = min(_BATCH, *rows) if rows else _BATCH
+    if epochs is None:
+        updates = max(min(rows, default=0) // max(batch_size, 1), 1)
+        epochs = max(_EPOCHS, -(-_UPDATES // updates))
     if len(rows) != 1 or not 1 <= batch_size <= max(rows) or epochs < 0:
         raise ValueError(
             f"The data have {sorted(rows)} rows, `batch_size` is {batch_size}, `epochs` {epochs}. "
@@ -151,6 +171,8 @@ def fit(
             f"`parts` is {parts}, and `mesh` has {devices} devices. Give a multiple of that: each "
             "device computes as many parts of a batch as the others."
         )
+    if isinstance(optimiser, Adam) and optimiser.updates is None:
+        optimiser = Adam(optimiser.rate, max(epochs * (max(rows) // batch_size), 1))
     saved = checkpoints_of(
         checkpoint,
         "fit",
@@ -179,14 +201,16 @@ def _fit(
     epochs: int,
     key: Key[Array, ""],
     batch_size: int,
-    where: Callable[[ModelT], PyTree],
+    where: Callable[[ModelT], PyTree] | ModelT | None,
     parts: int,
     mesh: Mesh | None,
     checkpoints: Checkpoints,
 ) -> Fitted[ModelT]:
-    parameters = eqx.filter(where(model), eqx.is_inexact_array)
+    parameters, fixed = eqx.partition(model, selected_by(where, model))
     if not jax.tree.leaves(parameters):
-        raise ValueError("`where` names no array of floats, so there is nothing to train.")
+        raise ValueError(
+            "`where` selects no array of floats, so there is nothing to train. Select some."
+        )
     _check_data(data, held_out, epochs, batch_size)
     columns, others = (tuple(map(jnp.asarray, given)) for given in (data, held_out))
     zero = jnp.zeros((), jnp.int32)
@@ -203,7 +227,7 @@ def _fit(
             epoch, arrays = part.note["epoch"], part.arrays()
             losses[epoch] = arrays["losses"]
             validated[epoch : epoch + 1] = arrays["validation"]
-    task = _Task(model, loss, optimiser.update, where, columns, others, batch_size, parts)
+    task = _Task(fixed, loss, optimiser.update, columns, others, batch_size, parts)
     if mesh is not None:
         options = {"epochs": epochs, "batch_size": batch_size, "parts": parts}
         check_agreement("fit", model=model, data=columns, validation=others, key=key, **options)
@@ -216,7 +240,7 @@ def _fit(
     def trained(found: PyTree) -> ModelT:
         if mesh is not None:  # any device may continue with it
             found = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), found)
-        return _with(model, where, found)
+        return eqx.combine(found, fixed)
 
     for epoch in range(begun, epochs):
         given = jr.fold_in(key, epoch), jnp.asarray(epoch * losses.shape[1], jnp.int32)
@@ -244,7 +268,10 @@ def _fit(
             checkpoints.save((carry, best), epochs=epoch + 1)
     checkpoints.finish((carry, best), epochs=epochs)
     last = trained(carry.parameters)
-    return Fitted(last, losses.ravel(), last if best is None else trained(best), validated)
+    chosen = last if best is None else trained(best)
+    firing = firing_of(chosen, loss, columns, batch_size // parts, jr.fold_in(key, _FIRING))
+    warn_of_firing(firing)
+    return Fitted(last, losses.ravel(), chosen, validated, firing)
 
 
 def _check_validation(
@@ -290,10 +317,9 @@ def _check_batches(needed: int, batch_size: int, mesh: Mesh | None) -> None:
 class _Task(eqx.Module):
     """What is the same in every epoch."""
 
-    model: Any
+    fixed: Any  # the model without its parameters
     loss: Callable[..., Float[Array, ""]]
     update: Callable[..., Any]
-    where: Callable[[Any], PyTree]
     columns: tuple[Shaped[Array, "samples ..."], ...]
     held_out: tuple[Shaped[Array, "samples ..."], ...]
     batch_size: int = eqx.field(static=True)
@@ -322,7 +348,7 @@ def _validation_loss(
 
 def _mean_loss(task: _Task, parameters: PyTree, key: Key[Array, ""]) -> Float[Array, ""]:
     """The mean of the losses of batches, and of what does not fill one, by their rows."""
-    model = _with(task.model, task.where, parameters)
+    model = eqx.combine(parameters, task.fixed)
     rows, size = len(task.held_out[0]), task.batch_size
     batches, left = divmod(rows, size)
     total = jnp.zeros((), jnp.float32)
@@ -387,7 +413,7 @@ def _slopes(
     """
 
     def of_parameters(parameters: PyTree, chosen: Array, key: Array) -> Float[Array, ""]:
-        model = _with(task.model, task.where, parameters)
+        model = eqx.combine(parameters, task.fixed)
         return task.loss(model, *(x[chosen] for x in task.columns), key)
 
     gradient = eqx.filter_value_and_grad(of_parameters)
@@ -414,8 +440,3 @@ def _slopes(
     total = jax.tree.map(lambda x: x[0], found)
     total = lax.fori_loop(1, jnp.where(is_real, task.parts, 1), added, total)
     return jax.tree.map(lambda x: x / task.parts, total)
-
-
-def _with(model: ModelT, where: Callable[[ModelT], PyTree], parameters: PyTree) -> ModelT:
-    """The model with these parameters."""
-    return eqx.tree_at(where, model, eqx.combine(parameters, where(model)))

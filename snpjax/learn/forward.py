@@ -135,6 +135,8 @@ def population_record(
         return silent, left, spikes[None] + received
     program = _cut(model.program, place)
     own = eqx.tree_at(lambda m: (m.program, m.synapses, m.is_synapse), model, (program, None, None))
+    if model.tap is not None:
+        own = replace(own, tap=model.tap[:, place.neurons])
     sizes = {"num_sources": place.size, "num_targets": place.size}
     constants = constants._replace(
         **{name: getattr(constants, name)[: place.slots, place.neurons] for name in _TABLES},

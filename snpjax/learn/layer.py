@@ -14,12 +14,12 @@ from snpjax_formats import AbstractLayout, Sum
 from ..spiking.model.guard import Guard
 from ..spiking.model.rule import Rule
 from .forward import NeuronRange, population_run
-from .network import SENDER, Rules, SpikingNetwork
-from .relaxed import RelaxedSystem, constants_of, nameless
+from .network import SENDER, Rules, SpikingNetwork, batch_hint
+from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of, nameless
 from .surrogate import AbstractSurrogate
 
 
-class SpikingLayer(eqx.Module):
+class SpikingLayer(AbstractSpikingModel):
     """A population behind trainable all-to-all weights, from trains to trains.
 
     What arrives in one step is read by the rules of the next. `chain` makes a network of layers,
@@ -27,12 +27,15 @@ class SpikingLayer(eqx.Module):
 
     - `model`: neurons `0{i}` for the inputs, without rules, and `1{i}` for the population.
     - `rules`: of each neuron, as they were given.
+    - `batch_first`: whether the batch is the first axis of trains and of what is returned, instead
+      of the last one.
     """
 
     model: RelaxedSystem
     place: NeuronRange = eqx.field(static=True)
     rules: tuple[Rule | str, ...] = eqx.field(static=True)
     steps: int = eqx.field(static=True)
+    batch_first: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class SpikingLayer(eqx.Module):
         scale: float | None = None,
         surrogate: AbstractSurrogate | None = None,
         layout: type[AbstractLayout] | Literal["auto"] = "auto",
+        batch_first: bool = False,
     ):
         """**Arguments:**
 
@@ -56,6 +60,8 @@ class SpikingLayer(eqx.Module):
           expression for a rule that consumes the least count it accepts and sends one spike. Pass
           other rules as they are, and `()` for a layer that only counts.
         - `weight_range`, `scale`, `surrogate`, `layout`: see `SpikingNetwork`.
+        - `batch_first`: put the batch first in trains, `(paths, train, inputs)`, and in what is
+          returned, `(paths, steps, outputs)` and `(paths, outputs)`.
 
         **Raises:** `ValueError` for sizes below 1, or a guard that does not parse or accepts no
         count.
@@ -71,6 +77,7 @@ class SpikingLayer(eqx.Module):
             surrogate=surrogate,
             layout=layout,
         )
+        self.batch_first = batch_first
         self.model, self.place, self.steps = network.model, network.places[1], steps
 
     def __call__(
@@ -87,20 +94,27 @@ class SpikingLayer(eqx.Module):
         **Arguments:**
 
         - `train`: `(train, inputs)` or `(train, inputs, paths)` spikes from the inputs in each
-          step, at most `steps` rows.
+          step, at most `steps` of them; `(paths, train, inputs)` with `batch_first`.
 
         **Returns:** `(steps, outputs, *paths)` spikes that leave the neurons in each step, and
         `(outputs, *paths)` spikes that remain in them.
 
         **Raises:** `ValueError` for a train that is too long or has another number of inputs.
         """
-        inputs = self.place.start
-        if not 2 <= train.ndim <= 3 or len(train) > self.steps or train.shape[1] != inputs:
+        inputs, train = self.place.start, jnp.asarray(train, jnp.float32)
+        is_moved = self.batch_first and train.ndim == 3
+        own = jnp.moveaxis(train, 0, -1) if is_moved else train
+        if not 2 <= own.ndim <= 3 or len(own) > self.steps or own.shape[1] != inputs:
+            where = "first" if self.batch_first else "third"
             raise ValueError(
                 f"`train` has the shape {train.shape}. Give up to {self.steps} steps of {inputs} "
-                "neurons, and `paths` as a third axis if there are several."
+                f"neurons, and `paths` as a {where} axis if there are several."
+                + (batch_hint(train, inputs, self.batch_first) if train.ndim == 3 else "")
             )
-        return _response(nameless(self.model), self.place, train, self.steps)
+        sent, left = _response(nameless(self.model), self.place, own, self.steps)
+        if is_moved:
+            return jnp.moveaxis(sent, -1, 0), jnp.moveaxis(left, -1, 0)
+        return sent, left
 
 
 @eqx.filter_jit
@@ -128,7 +142,7 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
     **Arguments:**
 
     - `layers`: layers whose sizes match, with the same `steps`, `weight_range`, `surrogate` and
-      levels of `quantise`.
+      `batch_first`, and the same levels of `quantise`.
     - `source`: the rule or rules of the input neurons; by default one spike in each step.
 
     **Returns:** a `SpikingNetwork`.
@@ -148,6 +162,7 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
         "`weight_range`": [model.weight_range for model in models],
         "`weight_levels`": [model.weight_levels for model in models],
         "`surrogate`": [model.surrogate for model in models],
+        "`batch_first`": [layer.batch_first for layer in layers],
     }
     problems += [
         f"The layers have several {name}. Give all the same."
@@ -165,6 +180,7 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
         weight_range=first.weight_range,
         scale=0,
         surrogate=first.surrogate,
+        batch_first=layers[0].batch_first,
     )
     model = network.model
     tables = {name: getattr(model, name) for name in ("low", "high", "consume", "produce")}

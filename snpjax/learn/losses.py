@@ -10,6 +10,7 @@ def cross_entropy(
     labels: Int[Array, " paths"] | Int[Array, ""],
     *,
     smoothing: float = 0.0,
+    batch_first: bool = False,
 ) -> Float[Array, ""]:
     """The mean cross-entropy of the softmax of scores.
 
@@ -22,16 +23,22 @@ def cross_entropy(
       *paths)`, over which the loss is averaged. The larger a score, the likelier its class.
     - `labels`: `(*paths,)` the class of each path, from 0; another number gives NaN.
     - `smoothing`: the part of the label that is spread evenly over all classes, from 0 to 1.
+    - `batch_first`: whether the axes of `scores` are `(paths, classes)` or `(paths, steps,
+      classes)`.
 
     **Returns:** the mean of all paths. It is log(classes) where all outputs are silent.
 
     **Raises:** `ValueError` for labels whose shape is not that of the paths.
     """
+    given = scores.shape
+    if batch_first:
+        scores = jnp.moveaxis(scores, 0, -1)
     axis = scores.ndim - 1 - labels.ndim
     if axis < 0 or scores.shape[axis + 1 :] != labels.shape:
         raise ValueError(
-            f"`scores` has the shape {scores.shape} and `labels` {labels.shape}. Pass scores of "
-            "shape (classes, *paths) or (steps, classes, *paths), and labels of shape (*paths,)."
+            f"`scores` have the shape {given} and `labels` {labels.shape}. Pass scores of "
+            "shape (classes, *paths) or (steps, classes, *paths), and labels of shape (*paths,). "
+            "Use `batch_first=True` if the batch is the first axis of the scores."
         )
     log_probabilities = jax.nn.log_softmax(scores, axis=axis)
     inside = jnp.where(
@@ -64,7 +71,12 @@ def mean_square(scores: Float[Array, "*shape"], wanted: Float[Array, "*shape"]) 
 
 
 def class_targets(
-    labels: Int[Array, "*paths"], classes: int, *, correct: float, others: float
+    labels: Int[Array, "*paths"],
+    classes: int,
+    *,
+    correct: float,
+    others: float,
+    batch_first: bool = False,
 ) -> Float[Array, "classes *paths"]:
     """The values wanted of each output neuron for labelled cases.
 
@@ -75,10 +87,12 @@ def class_targets(
     - `correct`: the value wanted of the neuron of the correct class: a number of spikes, or an
       early step of a first spike.
     - `others`: the value wanted of all other neurons.
+    - `batch_first`: return `(*paths, classes)`.
 
     **Returns:** `(classes, *paths)` values for `mean_square`.
     """
-    return jnp.where(jax.nn.one_hot(labels, classes, axis=0, dtype=bool), correct, others)
+    axis = -1 if batch_first else 0
+    return jnp.where(jax.nn.one_hot(labels, classes, axis=axis, dtype=bool), correct, others)
 
 
 def rate_penalty(
@@ -87,6 +101,7 @@ def rate_penalty(
     least: float = 0.0,
     most: float = float("inf"),
     per_population: bool = False,
+    batch_first: bool = False,
 ) -> Float[Array, ""]:
     """Penalise firing rates outside a range.
 
@@ -101,6 +116,7 @@ def rate_penalty(
     - `least`, `most`: the range, in spikes per step.
     - `per_population`: compare the mean rate of all neurons of an array with the range, rather than
       the rate of each.
+    - `batch_first`: whether the axes of all arrays are `(paths, steps, neurons)`.
 
     **Returns:** the penalty, in squared spikes per step.
 
@@ -110,6 +126,7 @@ def rate_penalty(
         raise ValueError(f"The rates are to be from {least} to {most}. Pass `least` <= `most`.")
 
     def of_one(train: Array) -> Array:
+        train = jnp.moveaxis(train, 0, -1) if batch_first else train
         axes = (0, *range(2, train.ndim), *((1,) if per_population else ()))
         rates = jnp.mean(train, axis=axes)
         below, above = jnp.maximum(least - rates, 0), jnp.maximum(rates - most, 0)
@@ -119,7 +136,10 @@ def rate_penalty(
 
 
 def spike_penalty(
-    trains: PyTree[Float[Array, "steps neurons *paths"]], *, power: int = 1
+    trains: PyTree[Float[Array, "steps neurons *paths"]],
+    *,
+    power: int = 1,
+    batch_first: bool = False,
 ) -> Float[Array, ""]:
     """Penalise spikes, to make activity sparse.
 
@@ -129,6 +149,7 @@ def spike_penalty(
       such arrays, whose penalties are added.
     - `power`: 1 for the mean number of spikes of a neuron in a run (L1); 2 for the mean of its
       square (L2), which spreads spikes over neurons.
+    - `batch_first`: whether the axes of all arrays are `(paths, steps, neurons)`.
 
     **Returns:** the penalty, in spikes or squared spikes.
 
@@ -138,6 +159,6 @@ def spike_penalty(
         raise ValueError(f"`power` is {power}. Pass 1 or 2.")
 
     def of_one(train: Array) -> Array:
-        return jnp.mean(jnp.sum(train, axis=0) ** power)
+        return jnp.mean(jnp.sum(train, axis=1 if batch_first else 0) ** power)
 
     return sum(map(of_one, jax.tree.leaves(trains)), jnp.zeros(()))

@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple, TypeAlias
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Key
 
@@ -18,7 +17,8 @@ from ..spiking.model.population_parts import Population, Projection
 from ..spiking.model.rule import Rule
 from .coding import total
 from .forward import NeuronRange, forward, order_of
-from .relaxed import RelaxedSystem, constants_of, nameless, relax
+from .initial import Spread, drawn, spreads_of
+from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of, nameless, relax
 from .run import RelaxedSolution, run
 from .surrogate import AbstractSurrogate
 
@@ -53,18 +53,21 @@ class Response(NamedTuple):
     spikes: Float[Array, "outputs *paths"]
 
 
-class SpikingNetwork(eqx.Module):
+class SpikingNetwork(AbstractSpikingModel):
     """Populations of neurons, each with rules of its own, and projections between some of them with
     trainable weights: an exact SN P system with gradients.
 
-    - `model`: the system; `to_system(network.model)` is the exact one. Neuron i of population p is
+    - `model`: the system; `to_system(network)` is the exact one. Neuron i of population p is
       called `p{i}`, from 0 both.
+    - `batch_first`: whether the batch is the first axis of counts and of what is returned, instead
+      of the last one.
     """
 
     model: RelaxedSystem
     places: tuple[NeuronRange, ...] = eqx.field(static=True)
     projections: tuple[tuple[int, int], ...] = eqx.field(static=True)
     steps: int = eqx.field(static=True)
+    batch_first: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -79,6 +82,7 @@ class SpikingNetwork(eqx.Module):
         scale: float | None = None,
         surrogate: AbstractSurrogate | None = None,
         layout: type[AbstractLayout] | Literal["auto"] = "auto",
+        batch_first: bool = False,
     ):
         """**Arguments:**
 
@@ -90,9 +94,13 @@ class SpikingNetwork(eqx.Module):
         - `projections`: pairs of populations, from and to, or triples with a graph, as that of a
           `snpjax.Projection`; by default each to the next one. Without a graph, all to all.
         - `weight_range`: the smallest and the largest weight.
-        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
-          by default from a uniform distribution over `weight_range`.
+        - `scale`: draw the initial weights from a normal distribution with this standard deviation.
+          By default its width and the share of positive weights are such that the populations fire
+          at first: a neuron receives about twice what its guard asks for, on average, if its
+          sources send a few spikes each.
         - `surrogate`, `layout`: see `relax`.
+        - `batch_first`: put the batch first, in counts `(paths, inputs)` and in what `response`
+          and calls return, `(paths, steps, outputs)` and `(paths, outputs)`.
 
         **Raises:** `ValueError` for populations or projections that do not fit together.
         """
@@ -118,12 +126,15 @@ class SpikingNetwork(eqx.Module):
             signed=weight_range[0] < 0,
         )
         model = relax(system, surrogate=surrogate, layout=layout, weight_range=weight_range)
-        self.model = eqx.tree_at(
-            lambda model: model.synapses, model, _drawn(model, weight_range, scale, key)
-        )
         self.places = _places(model, sizes)
         self.projections = tuple((own[0], own[1]) for own in projections)
+        spreads = [Spread(scale)] * len(self.projections)
+        if scale is None:
+            spreads = spreads_of(model, self.places, self.projections, steps)
+        weights = drawn(model, spreads, key)
+        self.model = eqx.tree_at(lambda model: model.synapses, model, weights)
         self.steps = steps
+        self.batch_first = batch_first
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -137,11 +148,13 @@ class SpikingNetwork(eqx.Module):
 
         **Arguments:**
 
-        - `counts`: `(inputs, *paths)` initial spikes of the input population; the others start with
-          those of the model.
+        - `counts`: `(inputs, *paths)` initial spikes of the input population, or `(*paths, inputs)`
+          with `batch_first`; the others start with those of the model.
         - `choice`: as in `snpjax.run`; by default the first applicable rule.
 
-        **Returns:** a `RelaxedSolution`.
+        **Returns:** a `RelaxedSolution`, whose paths are the last axis always.
+
+        **Raises:** `ValueError` for counts of another shape.
         """
         return run(self.model, steps=self.steps, spikes=self.initial_spikes(counts), choice=choice)
 
@@ -155,14 +168,23 @@ class SpikingNetwork(eqx.Module):
         order = order_of(len(self.places), self.projections)
         spikes = self.initial_spikes(counts)
         if order is None:
-            found = run(self.model, steps=self.steps, spikes=spikes)
-            return Response(found.outputs, found.spikes[self.places[-1].neurons])
-        given = nameless(self.model), self.places, self.projections, order, spikes, self.steps
-        return Response(*forward(*given)[:2])
+            solution = run(self.model, steps=self.steps, spikes=spikes)
+            found = Response(solution.outputs, solution.spikes[self.places[-1].neurons])
+        else:
+            model = nameless(self.model)
+            given = model, self.places, self.projections, order, spikes, self.steps
+            found = Response(*forward(*given)[:2])
+        if self.batch_first and counts.ndim == 2:
+            return Response(*(jnp.moveaxis(x, -1, 0) for x in found))
+        return found
 
     def __call__(self, counts: Float[Array, "inputs *paths"]) -> Float[Array, "outputs *paths"]:
-        """How many spikes leave each output neuron; a second axis is a batch."""
-        return total(self.response(counts).trains)
+        """How many spikes leave each output neuron, or remain in it where it has no rules; a second
+        axis is a batch, which is the first one with `batch_first`."""
+        found = self.response(counts)
+        if self.places[-1].slots == 0:
+            return found.spikes
+        return total(found.trains, batch_first=self.batch_first and counts.ndim == 2)
 
     def initial_spikes(
         self, counts: Float[Array, "inputs *paths"]
@@ -171,19 +193,40 @@ class SpikingNetwork(eqx.Module):
 
         **Arguments:**
 
-        - `counts`: `(inputs, *paths)` spikes of the input population.
+        - `counts`: `(inputs, *paths)` spikes of the input population, or `(*paths, inputs)` with
+          `batch_first`.
 
         **Returns:** `(neurons, *paths)` those, and the model's own in all other populations, to be
-        given to `run(network.model, spikes=...)`.
+        given to `run(network.model, spikes=...)`. The paths are always the last axis.
 
-        **Raises:** `ValueError` for another number of inputs.
+        **Raises:** `ValueError` for counts of another shape.
         """
-        if counts.shape[0] != self.sizes[0]:
-            raise ValueError(f"`counts` has {counts.shape[0]} rows. Give {self.sizes[0]}.")
+        counts = jnp.asarray(counts, jnp.float32)
+        size, axis = self.sizes[0], counts.ndim - 1 if self.batch_first else 0
+        if not 1 <= counts.ndim <= 2:
+            raise ValueError(
+                f"`counts` has the shape {counts.shape}. Give one axis, or two with a batch; "
+                "`jax.vmap` adds others."
+            )
+        if counts.shape[axis] != size:
+            hint = batch_hint(counts, size, self.batch_first)
+            which = "columns" if axis else "rows"
+            raise ValueError(f"`counts` has {counts.shape[axis]} {which}. Give {size}.{hint}")
+        if self.batch_first:
+            counts = counts.T
         own = constants_of(self.model).initial[self.sizes[0] : len(self.model.names)]
         own = jnp.reshape(own, (-1, *(1,) * (counts.ndim - 1)))
         own = jnp.broadcast_to(own, (len(own), *counts.shape[1:]))
-        return jnp.concatenate([jnp.asarray(counts, jnp.float32), own])
+        return jnp.concatenate([counts, own])
+
+
+def batch_hint(given: Float[Array, "..."], size: int, batch_first: bool) -> str:
+    """How to fix an array whose batch is on the other side than expected; else nothing."""
+    if given.ndim < 2 or given.shape[-2 if batch_first else -1] != size:
+        return ""
+    if batch_first:
+        return " The batch is the first axis here: move it, or leave `batch_first` out."
+    return " The batch is the last axis here: move it, or make the model with `batch_first=True`."
 
 
 def _check(sizes: Sequence[int], rules: Sequence[Rules], projections: Sequence[tuple]) -> None:
@@ -205,34 +248,11 @@ def _check(sizes: Sequence[int], rules: Sequence[Rules], projections: Sequence[t
 
 
 def _places(model: RelaxedSystem, sizes: Sequence[int]) -> tuple[NeuronRange, ...]:
-    is_slot, start, places = np.asarray(model.is_slot), 0, []
+    with jax.ensure_compile_time_eval():  # also where the caller is traced
+        is_slot = np.asarray(model.is_slot)
+    start, places = 0, []
     for size in sizes:
         used = np.flatnonzero(is_slot[:, start : start + size].any(axis=1))
         places.append(NeuronRange(start, size, int(used[-1]) + 1 if len(used) else 0))
         start += size
     return tuple(places)
-
-
-def _drawn(
-    model: RelaxedSystem,
-    weight_range: tuple[float, float],
-    scale: float | None,
-    key: Key[Array, ""],
-) -> AbstractLayout:
-    """The synapses with random weights."""
-    weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
-    leaves, tree = jax.tree.flatten(weights)
-    low, most = weight_range
-
-    def draw(key: Array, shape: tuple[int, ...]) -> Array:
-        if scale is None:
-            return jr.uniform(key, shape, minval=low, maxval=most)
-        return jnp.clip(scale * jr.normal(key, shape), low, most)
-
-    drawn = [
-        jnp.where(is_one, draw(own, x.shape), 0)
-        for x, is_one, own in zip(
-            leaves, jax.tree.leaves(model.is_synapse), jr.split(key, len(leaves)), strict=True
-        )
-    ]
-    return eqx.combine(jax.tree.unflatten(tree, drawn), rest)

@@ -19,7 +19,7 @@ class Recording(eqx.Module):
     - `response`: what the output population did, as from `SpikingNetwork.response`.
     - `emissions`: by population, the spikes that left each neuron in each step.
     - `spikes`: by population, the spikes in each neuron after each step, beginning with the initial
-      ones.
+      ones. The paths are the last axis of both, also where the network has its batch first.
     """
 
     response: Response
@@ -42,7 +42,8 @@ def record(
     **Arguments:**
 
     - `network`: the network.
-    - `counts`: `(inputs, *paths)` initial spikes of the input population.
+    - `counts`: `(inputs, *paths)` initial spikes of the input population, or `(*paths, inputs)`
+      where the network has `batch_first`.
     - `populations`: the populations to record, by index (`-1` is the last one) or by name (`"1"`
       for the neurons `1{0}`, `1{1}`, ...); by default all, by index.
 
@@ -79,6 +80,8 @@ def record(
         own = {p: network.places[p].neurons for p in places.values()}
         emissions = {p: solution.outputs[:, neurons] for p, neurons in own.items()}
         kept = {p: solution.configurations[:, neurons] for p, neurons in own.items()}
+    if network.batch_first and counts.ndim == 2:
+        response = Response(*(jnp.moveaxis(x, -1, 0) for x in response))
     return Recording(
         response,
         {name: emissions[p] for name, p in places.items()},

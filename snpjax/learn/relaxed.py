@@ -37,8 +37,10 @@ class RelaxedSystem(eqx.Module):
     long as no count reaches 2^24; the derivatives are surrogates. Axes as in `SpikingProgram`:
     a slot is a term of a rule's guard, low <= k <= high in steps of its period.
 
+    All parameters are finite, so optimisers and evolution strategies may change any of them.
+
     - `low`, `high`: bounds of the guards. No rule applies to fewer spikes than it consumes,
-      whatever `low` is; an upper bound without end is infinite.
+      whatever `low` is. Where a guard has no upper bound (`is_unbounded`), `high` is not read.
     - `consume`, `produce`: of the rules, at least 1; a forgetting rule stays one. `initial`: spikes
       at the start.
     - `synapses`: the weights, in a layout.
@@ -50,6 +52,7 @@ class RelaxedSystem(eqx.Module):
       the range.
     - `program`: the exact system as it was lowered, of which periods, delays, inputs and outputs
       are taken.
+    - `tap`: zeros, whose gradient counts what fires; see `tapped`.
     - `names`: of the neurons. Models of the same names and shapes share what is compiled.
     """
 
@@ -68,6 +71,7 @@ class RelaxedSystem(eqx.Module):
     weight_range: tuple[float, float] = eqx.field(static=True)
     temperature: float | None = eqx.field(static=True)
     weight_levels: tuple[int, ...] | None = eqx.field(static=True, default=None)
+    tap: Float[Array, "three neurons"] | None = None  # None: nothing is counted
 
     @property
     def signed(self) -> bool:
@@ -84,9 +88,23 @@ class RelaxedSystem(eqx.Module):
         """Where there is a rule."""
         return self.program.low <= self.program.high
 
+    @property
+    def is_unbounded(self) -> Bool[Array, "slots neurons"]:
+        """Where a guard has no upper bound."""
+        return self.program.high >= jnp.iinfo(self.program.high.dtype).max
+
+
+class AbstractSpikingModel(eqx.Module):
+    """A layer or network around one relaxed system, whose exact system is its own (`to_system`)."""
+
+    model: eqx.AbstractVar[RelaxedSystem]
+
 
 class Constants(NamedTuple):
-    """What a run computes with: parameters that were rounded, and the exact program with them."""
+    """What a run computes with: parameters that were rounded, and the exact program with them.
+
+    `high` is infinite where a guard has no upper bound.
+    """
 
     low: Float[Array, "slots neurons"]
     high: Float[Array, "slots neurons"]
@@ -118,7 +136,7 @@ def relax(
     - `weight_range`: the smallest and the largest weight; by default weights are at least 0, or
       unbounded in a signed system.
     - `temperature`: that of the Gumbel-softmax that supplies the derivatives of the logits of a
-      `WeightedChoice`; `None` gives them none, for `reinforce`.
+      `WeightedChoice`; `None` gives them none, for `reinforce_loss`.
 
     **Returns:** a `RelaxedSystem`.
 
@@ -126,6 +144,17 @@ def relax(
     semantics of other simulators, and numbers of 2^24 or more.
     """
     _check(system)
+    with jax.ensure_compile_time_eval():  # tables of the host, also where the caller is traced
+        return _relaxed(system, surrogate, layout, weight_range, temperature)
+
+
+def _relaxed(
+    system: AnySystem,
+    surrogate: AbstractSurrogate | None,
+    layout: type[AbstractLayout] | Literal["auto"],
+    weight_range: tuple[float, float] | None,
+    temperature: float | None,
+) -> RelaxedSystem:
     is_listed = isinstance(system, SpikingSystem)
     columns = host_program_of(system, faithful=True) if is_listed else system.columns(faithful=True)
     # Which layout suits the exact synapses is nothing that models should differ in.
@@ -171,7 +200,7 @@ def relax(
         first = jnp.asarray(np.argmax(number[:, None] == number[None], axis=0), jnp.int32)
     return RelaxedSystem(
         low=real(program.low),
-        high=jnp.where(endless, jnp.inf, real(program.high)),
+        high=real(np.where(endless, 0, high)),
         consume=real(program.consume),
         produce=real(program.produce),
         initial=real(program.initial),
@@ -200,7 +229,7 @@ def constants_of(model: RelaxedSystem) -> Constants:
     consume = within(_of_rules(model, whole(model.consume)), 1)
     produce = within(_of_rules(model, whole(model.produce)), 1)
     produce = jnp.where(model.program.produce == 0, 0, produce)
-    low, high = whole(model.low), whole(model.high)
+    low, high = whole(model.low), jnp.where(model.is_unbounded, jnp.inf, whole(model.high))
     apart = step_of(model)
     aligned = low
     if not model.is_smooth:  # where this would be a jump

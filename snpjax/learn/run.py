@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ..choice import AbstractChoice, FirstChoice
 from .relaxed import MAX_COUNT, Constants, RelaxedSystem, constants_of, nameless
 from .step import RelaxedState, initial_state, step
-from .surrogate import Smooth
+from .surrogate import Smooth, tapped
 
 
 class RelaxedSolution(eqx.Module):
@@ -161,10 +161,11 @@ def scanned(
         output = emitted.emissions.at[model.program.outputs].get(mode="fill", fill_value=0)
         output = jnp.where(is_one, output, 0)
         chance = jnp.where(is_one & emitted.is_live, emitted.log_probability, 0)
-        return new, (output, chance, new.spikes if keeps else None)
+        everything = None if model.tap is None else jnp.where(is_one, emitted.emissions, 0)
+        return new, (output, chance, new.spikes if keeps else None, everything)
 
     if not checkpoint:
-        return lax.scan(body, initial, (jnp.ones(steps, bool), trains))
+        return _counted(model, *lax.scan(body, initial, (jnp.ones(steps, bool), trains)))
     block = max(math.isqrt(steps), 1)
     blocks = -(-steps // block)
 
@@ -176,7 +177,20 @@ def scanned(
     final, kept = lax.scan(
         jax.checkpoint(lambda state, own: lax.scan(body, state, own)), initial, rows
     )
-    return final, jax.tree.map(lambda x: x.reshape(blocks * block, *x.shape[2:])[:steps], kept)
+    kept = jax.tree.map(lambda x: x.reshape(blocks * block, *x.shape[2:])[:steps], kept)
+    return _counted(model, final, kept)
+
+
+def _counted(
+    model: RelaxedSystem, final: RelaxedState, kept: tuple[Any, Any, Any, Any]
+) -> tuple[RelaxedState, tuple[Any, Any, Any]]:
+    """The final state and what was kept, with the tap of the model on all that fired."""
+    outputs, chances, counts, everything = kept
+    if model.tap is not None:
+        given = final.spikes, outputs, counts
+        spikes, outputs, counts = tapped(given, everything, model.tap)
+        final = replace(final, spikes=spikes)
+    return final, (outputs, chances, counts)
 
 
 def _own_trains(model: RelaxedSystem, steps: int) -> Float[Array, "steps neurons"] | None:

@@ -6,7 +6,7 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, PyTree
 
 
 class AbstractSurrogate(eqx.Module):
@@ -108,6 +108,40 @@ def _fires_jvp(primals, tangents):  # pyright: ignore
     # An infinite margin has no slope, and its tangent none that could be multiplied.
     slope = jnp.where(counts & jnp.isfinite(margin), surrogate.slope(margin), 0)
     return value, slope * tangent
+
+
+@jax.custom_vjp
+def tapped(
+    results: PyTree[Float[Array, "..."]],
+    emissions: Float[Array, "steps neurons *paths"],
+    tap: Float[Array, "three neurons"],
+) -> PyTree[Float[Array, "..."]]:
+    """The results of runs. The gradient of whatever depends on them in `tap` counts, for each
+    neuron, the spikes that it sent, the runs, and those in which it fired in every step from the
+    first one on in which it fired in any of them.
+
+    Gradients leave compiled functions, loops and batches without any of them knowing of it.
+    """
+    del emissions, tap
+    return results
+
+
+def _tapped_fwd(results, emissions, tap):  # pyright: ignore
+    del tap
+    return results, emissions
+
+
+def _tapped_bwd(emissions, slopes):  # pyright: ignore
+    by_run = emissions.reshape(*emissions.shape[:2], -1)
+    fired = by_run != 0
+    has_begun = jnp.cumsum(jnp.any(fired, axis=2, keepdims=True), axis=0) > 0
+    is_full = jnp.all(fired | ~has_begun, axis=0) & has_begun[-1]
+    runs = jnp.full(by_run.shape[1], by_run.shape[2], jnp.float32)
+    counts = jnp.sum(by_run, axis=(0, 2)), runs, jnp.sum(is_full, axis=1).astype(jnp.float32)
+    return slopes, jnp.zeros_like(emissions), jnp.stack(counts)
+
+
+tapped.defvjp(_tapped_fwd, _tapped_bwd)
 
 
 @jax.custom_jvp

@@ -129,7 +129,7 @@ def test_reinforce_is_unbiased():
     def slope(logits, key):
         def value(logits):
             found = rewards(logits, key)
-            return learn.reinforce(found.outputs[0, 0], found.log_probability)
+            return -learn.reinforce_loss(found.outputs[0, 0], found.log_probability)
 
         return jax.value_and_grad(value)(logits)
 
@@ -141,8 +141,10 @@ def test_reinforce_is_unbiased():
     error = np.std(estimates, axis=0, ddof=1) / np.sqrt(len(estimates))
     assert (np.abs(np.mean(estimates, axis=0) - exact_gradient()) <= 4.5 * error + 1e-7).all()
     assert np.mean(values) == pytest.approx(np.sum(chances() * SENT), abs=0.02)
-    with pytest.raises(ValueError, match="Give 2 or more"):
-        learn.reinforce(jnp.ones(1), jnp.ones(1))
+    with pytest.raises(ValueError, match="2 paths or more"):
+        learn.reinforce_loss(jnp.ones(1), jnp.ones(1))
+    with pytest.raises(ValueError, match=r"shape \(3,\) and `log_probability` \(2,\)"):
+        learn.reinforce_loss(jnp.ones(3), jnp.ones(2))
 
 
 def test_straight_through_points_uphill():
@@ -166,7 +168,7 @@ def test_logits_are_trained_to_the_best_rule():
     def improved(logits, key):
         def loss(logits):
             found = rewards(logits, key)
-            return -learn.reinforce(found.outputs[0, 0], found.log_probability)
+            return learn.reinforce_loss(found.outputs[0, 0], found.log_probability)
 
         return logits - 2 * jax.grad(loss)(logits)
 

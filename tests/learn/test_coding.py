@@ -122,3 +122,19 @@ def test_the_first_spike_has_the_derivative_of_its_step():
     assert slopes.tolist() == [-1, -3, 0, 0, 0]
     silent = jax.grad(lambda x: learn.first_spike(x).sum())(jnp.zeros((4, 1)))[:, 0]
     assert silent.tolist() == [-4, -3, -2, -1]
+
+
+def test_the_batch_may_be_first():
+    counts, values = jnp.asarray([[0.0, 1, 3], [7, 8, 17]]), jnp.asarray(signal())
+    moved = jnp.moveaxis(values, -1, 0)
+    first = {"batch_first": True}
+    found = learn.even_train(counts, 7, **first)
+    assert jnp.moveaxis(found, 1, 0).tolist() == learn.even_train(counts, 7).tolist()
+    for options in ({}, {"signed": True}, {"since_spike": True}):
+        found = learn.delta_train(moved, 1.0, **options, **first)
+        wanted = learn.delta_train(values, 1.0, **options)
+        assert jnp.moveaxis(found, 0, -1).tolist() == wanted.tolist()
+    fields = {"centres": jnp.linspace(0, 1, 3), "width": 0.5, "most": 9}
+    wanted = learn.population_counts(values[0], **fields)
+    assert learn.population_counts(moved[:, 0], **fields, **first).T.tolist() == wanted.tolist()
+    assert learn.by_class(wanted.T, 2, **first).T.tolist() == learn.by_class(wanted, 2).tolist()

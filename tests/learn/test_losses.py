@@ -133,3 +133,27 @@ def test_spikes_are_penalised(power):
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
     with pytest.raises(ValueError, match="Pass 1 or 2"):
         learn.spike_penalty(jnp.asarray(train), power=3)
+
+
+def test_the_batch_may_be_first():
+    train, labels = jnp.asarray(trains()), jnp.asarray(LABELS)
+    moved, scores = jnp.moveaxis(train, -1, 0), learn.total(train)
+    first = {"batch_first": True}
+    square = {"power": 2}
+    same = [
+        (learn.cross_entropy(scores.T, labels, **first), learn.cross_entropy(scores, labels)),
+        (learn.cross_entropy(moved, labels, **first), learn.cross_entropy(train, labels)),
+        (
+            learn.rate_penalty(moved, least=1.0, batch_first=True),
+            learn.rate_penalty(train, least=1.0),
+        ),
+        (
+            learn.spike_penalty(moved, power=2, batch_first=True),
+            learn.spike_penalty(train, power=2),
+        ),
+    ]
+    for found, wanted in same:
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    options = {"correct": 3.0, "others": 1.0}
+    targets = learn.class_targets(labels, CLASSES, **options)
+    assert learn.class_targets(labels, CLASSES, **options, **first).T.tolist() == targets.tolist()
