@@ -134,7 +134,8 @@ def test_the_batch_may_be_first():
         found = learn.delta_train(moved, 1.0, **options, **first)
         wanted = learn.delta_train(values, 1.0, **options)
         assert jnp.moveaxis(found, 0, -1).tolist() == wanted.tolist()
-    fields = {"centres": jnp.linspace(0, 1, 3), "width": 0.5, "most": 9}
-    wanted = learn.population_counts(values[0], **fields)
-    assert learn.population_counts(moved[:, 0], **fields, **first).T.tolist() == wanted.tolist()
-    assert learn.by_class(wanted.T, 2, **first).T.tolist() == learn.by_class(wanted, 2).tolist()
+    centres, fields = jnp.linspace(0, 1, 3), {"width": 0.5, "most": 9}
+    wanted = learn.population_counts(values[0], centres, **fields)
+    found = learn.population_counts(moved[:, 0], centres, width=0.5, most=9, batch_first=True)
+    assert found.T.tolist() == wanted.tolist()
+    assert learn.by_class(found, 2, **first).T.tolist() == learn.by_class(wanted, 2).tolist()

@@ -139,7 +139,6 @@ def test_the_batch_may_be_first():
     train, labels = jnp.asarray(trains()), jnp.asarray(LABELS)
     moved, scores = jnp.moveaxis(train, -1, 0), learn.total(train)
     first = {"batch_first": True}
-    square = {"power": 2}
     same = [
         (learn.cross_entropy(scores.T, labels, **first), learn.cross_entropy(scores, labels)),
         (learn.cross_entropy(moved, labels, **first), learn.cross_entropy(train, labels)),
@@ -154,6 +153,6 @@ def test_the_batch_may_be_first():
     ]
     for found, wanted in same:
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
-    options = {"correct": 3.0, "others": 1.0}
-    targets = learn.class_targets(labels, CLASSES, **options)
-    assert learn.class_targets(labels, CLASSES, **options, **first).T.tolist() == targets.tolist()
+    wanted = learn.class_targets(labels, CLASSES, correct=3.0, others=1.0)
+    found = learn.class_targets(labels, CLASSES, correct=3.0, others=1.0, batch_first=True)
+    assert found.T.tolist() == wanted.tolist()

@@ -20,8 +20,8 @@ CYCLE = [*FORWARD, (2, 1)]
 COUNTS = np.asarray([[3.0, 0], [1, 2]])
 
 
-def network(projections):
-    options = {"projections": projections, "key": jr.key(1), "steps": STEPS}
+def network(projections, **options):
+    options = {"projections": projections, "key": jr.key(1), "steps": STEPS, **options}
     return learn.SpikingNetwork((2, 4, 3, 2), RULES, **options)
 
 
@@ -61,6 +61,11 @@ def test_populations_are_chosen_by_index_or_name():
         assert list(found.emissions) == list(found.spikes) == [asked]
         assert found.spikes[asked].tolist() == everything.spikes[index].tolist()
         assert found.emissions[asked].tolist() == everything.emissions[index].tolist()
+    moved = learn.record(network(FORWARD, batch_first=True), counts.T)
+    trains = jnp.moveaxis(moved.response.trains, 0, -1)
+    assert trains.tolist() == everything.response.trains.tolist()
+    assert moved.response.spikes.T.tolist() == everything.response.spikes.tolist()
+    assert moved.spikes[1].tolist() == everything.spikes[1].tolist()
     for asked in ([4], [-5], ["x"], [0, "1"]):
         with pytest.raises(ValueError, match="Pass indices from 0 to 3, or their names"):
             learn.record(made, counts, asked)
