@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, PyTree
 class AdamState(NamedTuple):
     """How many updates there were, and moving means of gradients and of their squares."""
 
-    count: Int[Array, ""]
+    updates: Int[Array, ""]
     mean: PyTree
     square: PyTree
 
@@ -58,12 +58,12 @@ class Adam(eqx.Module):
         del parameters
         mean = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, state.mean, slopes)
         square = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, state.square, slopes)
-        count = state.count + 1
+        count = state.updates + 1
         number = count.astype(jnp.float32)
 
         def change(m: Float[Array, "..."], v: Float[Array, "..."]) -> Float[Array, "..."]:
             root = jnp.sqrt(v / (1 - 0.999**number)) + 1e-8
-            return -self._rate(state.count) * m / (1 - 0.9**number) / root
+            return -self._rate(state.updates) * m / (1 - 0.9**number) / root
 
         return jax.tree.map(change, mean, square), AdamState(count, mean, square)
 

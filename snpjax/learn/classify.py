@@ -161,8 +161,8 @@ class CrossEntropy(eqx.Module):
     def __call__(
         self,
         model: SpikingNetwork,
-        counts: Float[Array, "samples inputs"],
-        labels: Int[Array, " samples"],
+        counts: Float[Array | np.ndarray, "samples inputs"],
+        labels: Int[Array | np.ndarray, "..."],
         key: Key[Array, ""] | None = None,
     ) -> Float[Array, ""]:
         """The mean loss of a batch.

@@ -23,7 +23,7 @@ def nearest_counts(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 
 def rate_train(
     chances: Float[Array, "*shape"], steps: int, key: Key[Array, ""], *, batch_first: bool = False
-) -> Float[Array, "steps *shape"]:
+) -> Float[Array, "..."]:
     """Draw a spike train for each neuron, with an independent spike in each step.
 
     **Arguments:**
@@ -43,7 +43,7 @@ def rate_train(
 
 def count_train(
     counts: Float[Array, "*shape"], steps: int, *, batch_first: bool = False
-) -> Float[Array, "steps *shape"]:
+) -> Float[Array, "..."]:
     """Encode numbers of spikes as trains: one spike in each of the first `counts` steps.
 
     **Arguments:**
@@ -223,7 +223,7 @@ def population_counts(
 
 def latency_train(
     when: Int[Array, "*shape"], steps: int, *, batch_first: bool = False
-) -> Float[Array, "steps *shape"]:
+) -> Float[Array, "..."]:
     """Encode times as trains of one spike each.
 
     **Arguments:**
@@ -239,9 +239,7 @@ def latency_train(
     return _moved((number == when[None]).astype(jnp.float32), batch_first)
 
 
-def total(
-    outputs: Float[Array, "steps outputs *paths"], *, batch_first: bool = False
-) -> Float[Array, "outputs *paths"]:
+def total(outputs: Float[Array, "..."], *, batch_first: bool = False) -> Float[Array, "..."]:
     """Count the spikes of each output neuron.
 
     **Arguments:**
@@ -254,9 +252,7 @@ def total(
     return jnp.sum(outputs, axis=1 if batch_first else 0)
 
 
-def first_spike(
-    outputs: Float[Array, "steps outputs *paths"], *, batch_first: bool = False
-) -> Float[Array, "outputs *paths"]:
+def first_spike(outputs: Float[Array, "..."], *, batch_first: bool = False) -> Float[Array, "..."]:
     """The step of the first spike of each output neuron, counted from 1.
 
     It is one plus the number of steps before the first spike, so that its derivative in a spike is

@@ -18,12 +18,12 @@ from .relaxed import RelaxedSystem
 
 
 # What a neuron receives in a run by the initial weights, in guards: the mean, and the standard
-# deviation. And of how many sources at least, since all but a few weights round to 0 if they are
-# small.
-_MEAN, _DEVIATION, _SOURCES = 2.0, 2.0, 4
+# deviation. And from how many sources at least, since most weights round to 0 if they are small; if
+# none is negative, the least sum of the weights of a neuron.
+_MEAN, _DEVIATION, _SOURCES, _TOTAL = 2.0, 2.0, 4, 3.0
 
 
-class Spread(NamedTuple):
+class WeightSpread(NamedTuple):
     """How the weights of a projection are drawn: the standard deviation of a normal distribution,
     and the share that is made positive; `None` leaves the signs."""
 
@@ -36,11 +36,11 @@ def spreads_of(
     places: Sequence[NeuronRange],
     projections: Sequence[tuple[int, int]],
     steps: int,
-) -> list[Spread]:
+) -> list[WeightSpread]:
     """How to draw the weights of each projection so that its target fires in most runs.
 
-    A source is taken to send as many spikes in a run as its rules do, half of the most that they
-    send at once or of the steps, whichever are more; a hidden one a few.
+    An input is taken to send half of the most that its rules send at once, or a spike in every
+    other step if they send one by one; a hidden neuron to fire twice.
     """
     with jax.ensure_compile_time_eval():  # also where the caller is traced
         tables = [np.asarray(x) for x in (model.low, model.consume, model.produce, model.is_slot)]
@@ -56,7 +56,7 @@ def spreads_of(
     for (source, target), edges in zip(projections, sizes, strict=True):
         sent = of(places[source], produce).max(initial=1.0)
         is_input = all(t != source for _, t in projections)
-        mean = max(sent, steps if is_input else 4 * sent) / 2
+        mean = 2 * sent if not is_input else sent / 2 if sent > 1 else steps / 2
         guards = np.maximum(of(places[target], low), of(places[target], consume))
         guard = guards.min() if len(guards) else sent * 8  # a population that only counts
         fan_in = max(edges / max(places[target].size, 1), 1.0)
@@ -67,16 +67,18 @@ def spreads_of(
         square = max(square, min(_SOURCES / fan_in, 1.0))
         total = _MEAN * guard / mean if len(guards) else 0.0  # of the weights of a neuron
         if least >= 0:  # no negative ones balance them
-            scale = _scale_of(0, max(total, 1.0) / fan_in, most)
-            spreads.append(Spread(scale, 1.0))
+            scale = _scale_of(0, max(total, _TOTAL) / fan_in, most)
+            spreads.append(WeightSpread(scale, 1.0))
             continue
         scale = _scale_of(1, square, most)
         share = total / (2 * fan_in * max(_moments(scale, most)[0], 1e-9))
-        spreads.append(Spread(scale, 0.5 + min(share, 0.4)))
+        spreads.append(WeightSpread(scale, 0.5 + min(share, 0.4)))
     return spreads
 
 
-def drawn(model: RelaxedSystem, spreads: Sequence[Spread], key: Key[Array, ""]) -> AbstractLayout:
+def drawn(
+    model: RelaxedSystem, spreads: Sequence[WeightSpread], key: Key[Array, ""]
+) -> AbstractLayout:
     """The synapses with random weights.
 
     **Arguments:**
@@ -93,7 +95,7 @@ def drawn(model: RelaxedSystem, spreads: Sequence[Spread], key: Key[Array, ""]) 
     own = [s for part, s in zip(weights.parts, spreads, strict=True) for _ in jax.tree.leaves(part)]
     low, most = model.weight_range
 
-    def draw(key: Array, shape: tuple[int, ...], spread: Spread) -> Array:
+    def draw(key: Array, shape: tuple[int, ...], spread: WeightSpread) -> Array:
         found = spread.scale * jr.normal(key, shape)
         if spread.positive is not None:
             is_positive = jr.uniform(jr.fold_in(key, 1), shape) < spread.positive

@@ -7,6 +7,7 @@ from typing import Literal
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from snpjax_formats import AbstractLayout, Sum
@@ -80,15 +81,13 @@ class SpikingLayer(AbstractSpikingModel):
         self.batch_first = batch_first
         self.model, self.place, self.steps = network.model, network.places[1], steps
 
-    def __call__(
-        self, train: Float[Array, "train inputs *paths"]
-    ) -> Float[Array, "steps outputs *paths"]:
+    def __call__(self, train: Float[Array | np.ndarray, "..."]) -> Float[Array, "..."]:
         """What leaves the neurons in each step."""
         return self.response(train)[0]
 
     def response(
-        self, train: Float[Array, "train inputs *paths"]
-    ) -> tuple[Float[Array, "steps outputs *paths"], Float[Array, "outputs *paths"]]:
+        self, train: Float[Array | np.ndarray, "..."]
+    ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """Run the layer and return its emissions and its final spikes.
 
         **Arguments:**

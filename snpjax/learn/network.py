@@ -17,7 +17,7 @@ from ..spiking.model.population_parts import Population, Projection
 from ..spiking.model.rule import Rule
 from .coding import total
 from .forward import NeuronRange, forward, order_of
-from .initial import Spread, drawn, spreads_of
+from .initial import WeightSpread, drawn, spreads_of
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of, nameless, relax
 from .run import RelaxedSolution, run
 from .surrogate import AbstractSurrogate
@@ -128,9 +128,10 @@ class SpikingNetwork(AbstractSpikingModel):
         model = relax(system, surrogate=surrogate, layout=layout, weight_range=weight_range)
         self.places = _places(model, sizes)
         self.projections = tuple((own[0], own[1]) for own in projections)
-        spreads = [Spread(scale)] * len(self.projections)
         if scale is None:
             spreads = spreads_of(model, self.places, self.projections, steps)
+        else:
+            spreads = [WeightSpread(scale)] * len(self.projections)
         weights = drawn(model, spreads, key)
         self.model = eqx.tree_at(lambda model: model.synapses, model, weights)
         self.steps = steps
@@ -142,7 +143,7 @@ class SpikingNetwork(AbstractSpikingModel):
         return tuple(place.size for place in self.places)
 
     def run(
-        self, counts: Float[Array, "inputs *paths"], *, choice: AbstractChoice | None = None
+        self, counts: Float[Array | np.ndarray, "..."], *, choice: AbstractChoice | None = None
     ) -> RelaxedSolution:
         """Run all neurons together.
 
@@ -158,7 +159,7 @@ class SpikingNetwork(AbstractSpikingModel):
         """
         return run(self.model, steps=self.steps, spikes=self.initial_spikes(counts), choice=choice)
 
-    def response(self, counts: Float[Array, "inputs *paths"]) -> Response:
+    def response(self, counts: Float[Array | np.ndarray, "..."]) -> Response:
         """What the output population does in that run where each neuron takes the first rule.
 
         Where projections make no cycle the populations run one after the other, each once what it
@@ -178,7 +179,7 @@ class SpikingNetwork(AbstractSpikingModel):
             return Response(*(jnp.moveaxis(x, -1, 0) for x in found))
         return found
 
-    def __call__(self, counts: Float[Array, "inputs *paths"]) -> Float[Array, "outputs *paths"]:
+    def __call__(self, counts: Float[Array | np.ndarray, "..."]) -> Float[Array, "..."]:
         """How many spikes leave each output neuron, or remain in it where it has no rules; a second
         axis is a batch, which is the first one with `batch_first`."""
         found = self.response(counts)
@@ -187,7 +188,7 @@ class SpikingNetwork(AbstractSpikingModel):
         return total(found.trains, batch_first=self.batch_first and counts.ndim == 2)
 
     def initial_spikes(
-        self, counts: Float[Array, "inputs *paths"]
+        self, counts: Float[Array | np.ndarray, "..."]
     ) -> Float[Array, "neurons *paths"]:
         """The spikes of all neurons before the first step.
 

@@ -23,7 +23,7 @@ def networks(**options):
     ]
 
 
-COUNTS = np.random.default_rng(0).integers(0, 5, (40, 3)).astype(np.float32)
+COUNTS = jnp.asarray(np.random.default_rng(0).integers(0, 5, (40, 3)), jnp.float32)
 
 
 # ---- counts ----
@@ -134,7 +134,7 @@ def test_layers_and_trains_may_have_the_batch_first():
     assert layers[1](trains[0]).tolist() == found[0].tolist()
     network = learn.chain([layers[1]])
     assert network(COUNTS).tolist() == learn.total(found, batch_first=True).tolist()
-    when = COUNTS.astype(np.int32)
+    when = COUNTS.astype(jnp.int32)
     assert learn.latency_train(when, 5, batch_first=True).shape == (40, 5, 3)
     assert learn.rate_train(COUNTS / 4, 5, jr.key(0), batch_first=True).shape == (40, 5, 3)
     with pytest.raises(ValueError, match="several `batch_first`"):
@@ -173,9 +173,9 @@ def mean_output(network, counts, key):
     return jnp.mean(network(counts))
 
 
-def fitted(network, epochs=0):
-    options = {"epochs": epochs, "key": jr.key(0), "batch_size": 20}
-    return learn.fit(network, mean_output, learn.Adam(0.01), (COUNTS,), **options)
+def fitted(network, counts=COUNTS):
+    options = {"epochs": 0, "key": jr.key(0), "batch_size": 20}
+    return learn.fit(network, mean_output, learn.Adam(), (counts,), **options)
 
 
 def fired(network):
@@ -251,7 +251,7 @@ def test_dead_and_saturated_populations_are_warned_of_once():
     for value, text in ((-1.0, "never fire: lower the guard"), (3.0, "fire in every step: raise")):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = fitted(with_weights(value))
+            found = fitted(with_weights(value), np.full((40, 3), 4, np.float32))
         (own,) = caught
         assert own.category is learn.FiringWarning and own.filename == __file__
         assert "5 of 5 neurons of population 1 " + text in str(own.message)
@@ -268,7 +268,7 @@ def test_dead_and_saturated_populations_are_warned_of_once():
     [
         (14, 64, learn.relay(16), (16, 16)),
         (65, 64, learn.SENDER, (3, 2)),
-        (5, 9, learn.relay(4), (8, 2)),
+        (5, 9, learn.relay(4), (4, 2)),
     ],
 )
 def test_populations_fire_at_first(weight_range, inputs, hidden, source, guards):
