@@ -26,7 +26,7 @@ def figures(model: Execution, has_deadlock: bool) -> str:
     start = time.perf_counter()
     snp.check(model, QUERY)
     again = time.perf_counter() - start
-    how = verdict.reductions[0] if verdict.reductions else "random run"
+    how = verdict.found_by or verdict.reductions[0]
     return (
         f"{model.net.name:24} {seconds:7.1f} s {again:7.1f} s "
         f"{verdict.num_configurations:9,} configurations, {how}"
@@ -45,11 +45,12 @@ if __name__ == "__main__":
 
 
 # ======= RESULTS =======
-# python bench/deadlocks.py; two cores shared with other work (load average about 10), jax 0.10.2,
-# 2026-11-26. The first call of a net compiles its search.
-# Philosophers-PT-000012     122.8 s     2.5 s   65,536 configurations, random run
-# Philosophers-PT-000020      85.7 s    18.7 s   65,536 configurations, random run
-# Philosophers-PT-000040      83.3 s    14.9 s   65,536 configurations, random run
-# Kanban-PT-00005             56.9 s    10.3 s       110 configurations, stubborn sets
-# Kanban-PT-00010              8.5 s     4.4 s       210 configurations, stubborn sets
-# Kanban-PT-00020              6.5 s     5.1 s       410 configurations, stubborn sets
+# python bench/deadlocks.py; two cores shared with other work (load average about 14), jax 0.10.2,
+# 2026-11-26. The first call of a net compiles its search. On the same machine without other work,
+# a first call of 20 philosophers took 9.2 s when random runs came after 65,536 configurations.
+# Philosophers-PT-000012      59.5 s     1.2 s     4,096 configurations, random runs
+# Philosophers-PT-000020      86.4 s     3.0 s     4,096 configurations, random runs
+# Philosophers-PT-000040      51.8 s     5.4 s     4,096 configurations, random runs
+# Kanban-PT-00005            151.0 s    28.4 s       110 configurations, stubborn sets
+# Kanban-PT-00010             25.1 s    14.6 s       210 configurations, stubborn sets
+# Kanban-PT-00020             13.1 s    11.5 s       410 configurations, stubborn sets

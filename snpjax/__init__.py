@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Group as Group,
         Growth as Growth,
         QueryError as QueryError,
+        SameMarkings as SameMarkings,
         SameNumbers as SameNumbers,
         SameTraces as SameTraces,
         Status as Status,
@@ -145,9 +146,9 @@ lazily(
         "snpjax_formats": "NotEnoughMemory graphs",
         ".check": """
             Agreement Bisimilar Certificate CertificateError Certification ConeOfInfluence
-            Equivalence Estimate Family FamilyVerdict Group Growth QueryError SameNumbers SameTraces
-            Status StubbornSets Symmetry Verdict Wiring certify check check_invariants equivalent
-            estimate growth invariants prove prove_family
+            Equivalence Estimate Family FamilyVerdict Group Growth QueryError SameMarkings
+            SameNumbers SameTraces Status StubbornSets Symmetry Verdict Wiring certify check
+            check_invariants equivalent estimate growth invariants prove prove_family
         """,
         ".choice": "NO_RULE AbstractChoice FirstChoice GivenChoices UniformChoice WeightedChoice",
         ".compilation": "use_compilation_cache",

@@ -31,6 +31,7 @@ def test_tables_of_formats_are_generated(page):
 
 #: Pages that take more than three seconds.
 SLOW = {
+    "interchange",
     "learning",
     "learning_tools",
     "many_devices",

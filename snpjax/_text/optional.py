@@ -1,5 +1,7 @@
 """Libraries that only some functions need."""
 
+from typing import Any
+
 
 def installing(extra: str) -> str:
     """The command that installs an extra. snpjax is not on a package index, so it needs a clone."""
@@ -22,6 +24,15 @@ def pyplot():
     except ImportError:
         raise ImportError(f"matplotlib is not installed ({installing('viz')})") from None
     return plt
+
+
+def nir() -> Any:
+    """The module. **Raises:** `ImportError` with how to install it."""
+    try:
+        import nir  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise ImportError(f"nir is not installed ({installing('nir')})") from None
+    return nir
 
 
 def z3():

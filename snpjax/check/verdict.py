@@ -15,6 +15,7 @@ from ..explore import Graph, Stop
 from ..explore.graph import missed_text
 from ..machine import ConfigurationsT, StepsT
 from .certificate.certificate import Certificate
+from .query.parse import parse_query
 from .witness import Visited, Witness
 
 
@@ -62,6 +63,8 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     - `certificate`: an invariant that proves it without a complete graph, see `snpjax.certify`.
     - `reductions`: which reductions made the graph smaller; `not_reduced`: those that were asked
       for and are off, and why.
+    - `found_by`: what found the witness, if it is not the search of the graph: such a one need not
+      be a shortest.
     - `computation`: that of the witness where it is not one of the graph; its configurations are
       numbered from 0. Where the cone of influence was taken, its loop may close in that only.
     """
@@ -83,6 +86,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
     reductions: tuple[str, ...] = ()
     not_reduced: tuple[str, ...] = ()
     computation: Visited[ConfigurationsT, StepsT] | None = field(default=None)
+    found_by: str = ""
 
     @property
     def num_configurations(self) -> int:
@@ -141,16 +145,25 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
 
     def replay(self) -> Any:
         """The witness as a run, to look at: its configurations, rules and emissions, or its
-        markings and firings. Where it halts nothing is repeated.
+        markings and firings; of a loop the way to it, and the loop once. Where it halts nothing is
+        repeated. The run goes through the configurations that were found, and closes the loop.
 
-        **Raises:** `ValueError` if there is no witness.
+        **Raises:** `ValueError` if there is no witness, or the model cannot be run.
         """
         if self.choices is None:
             raise ValueError(
                 f"{self.query!r} is {self.summary}: no computation shows it, so there is none to "
                 "replay."
             )
-        return self.trace.replay()
+        return self.trace.replay(self.loop, self._closing)
+
+    @property
+    def _closing(self) -> tuple[str, ...] | None:
+        """The neurons or places in which a loop closes; `None` for all."""
+        if not any(one.startswith("cone of influence") for one in self.reductions):
+            return None
+        read = (x for one in parse_query(self.query).comparisons for x, _ in one.terms)
+        return tuple(variable.neuron for variable in read)
 
     def __bool__(self) -> bool:
         if self.is_decided:
@@ -168,7 +181,7 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
         elif self.status is Status.UNKNOWN:
             why = self.reason if graph is None else f"{self.reason}; {size}"
         elif self.witness is not None:
-            why = f"shown by {_extent(self)}"
+            why = f"shown by {_extent(self)}{self.found_by and f', found by {self.found_by}'}"
         elif self.certificate is not None:
             why = f"by induction: {self.certificate.invariant}"
         elif self.value is not None:

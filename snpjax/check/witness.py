@@ -1,6 +1,6 @@
 """A computation that shows something: step by step in words, as plain values, and as a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, Protocol
 
@@ -178,11 +178,16 @@ class Witness(Generic[ConfigurationsT, StepsT]):
 
     # ---- as a run ----
 
-    def replay(self) -> Any:
-        """It as a run.
+    def replay(self, loop: int | None = None, names: Collection[str] | None = None) -> Any:
+        """It as a run, of a loop up to its end.
+
+        **Arguments:**
+
+        - `loop`: the position where a loop begins that ends with the last configuration.
+        - `names`: the columns in which the loop closes; `None` for all.
 
         **Raises:** `ValueError` for a model that cannot be run; `AssertionError` if the run goes
-        through other configurations.
+        through other configurations, or does not close the loop.
         """
         model, visited = self.graph.system, self.schema.visited
         if not isinstance(model, Model) or visited is None:
@@ -197,12 +202,33 @@ class Witness(Generic[ConfigurationsT, StepsT]):
             save=Save(budget=2**62),
             **options,
         )
-        if not self._is_made_by(visited(solution)):
+        made = visited(solution)
+        if not self._is_made_by(made):
             raise AssertionError(
                 "The witness runs through other configurations than were found. This is a bug of "
                 "snpjax, please report it."
             )
+        if loop is not None and not self._is_closed_by(made, loop, names):
+            raise AssertionError(
+                "The loop of the witness does not close. This is a bug of snpjax, please report it."
+            )
         return solution
+
+    def _is_closed_by(
+        self, made: ConfigurationsT, loop: int, names: Collection[str] | None
+    ) -> bool:
+        """Whether a run ends in the configuration in which a loop begins, as far as its numbers are
+        not cut off."""
+        ends = np.minimum([loop, len(self.path) - 1], len(made) - 1)
+        is_seen = ~self._is_cut[-1]
+        if names is not None and self.schema.columns is not None:
+            is_seen = is_seen & np.isin(self.schema.columns, list(names))
+        for table in self.schema.tables(made).values():
+            start, end = table.values[ends, : self.num_columns]
+            if not np.array_equal(start[is_seen], end[is_seen]):
+                return False
+        network = self.schema.networks
+        return network is None or network(made, int(ends[0])) == network(made, int(ends[1]))
 
     def _is_made_by(self, made: ConfigurationsT) -> bool:
         """Whether a run goes through these configurations; where it has halted it stays."""

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -25,22 +25,8 @@ from .options import (
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from jax.sharding import Mesh
-
     from ..check import Verdict
-    from ..explore import Graph, MemoryLimits
-    from ..machine import Explorable, LoweringOptions
-    from .models import ReadableModel
-
-
-class _Where(TypedDict):
-    """Where a search keeps what it finds, see `snpjax.explore`."""
-
-    memory: "MemoryLimits"
-    exact: bool
-    mesh: "Mesh | None"
+    from ..machine import Explorable
 
 
 @orderly()
@@ -145,15 +131,11 @@ def check(
     if prove and fair:
         message = "a proof by induction is about all paths (leave out --prove)"
         raise typer.BadParameter(message, param_hint="--fair")
-    chosen = _chosen(reduce)
-    where: _Where = {
-        "memory": kept.limits(),
-        "exact": not kept.fingerprints,
-        "mesh": on.mesh("configurations"),
-    }
+    used = _used(reduce)
 
     import snpjax as snp
 
+    from ..check import reduction
     from ..sleptsov import Execution
     from . import data, progress
     from .text import headline, printable
@@ -164,21 +146,32 @@ def check(
         if search.inputs is not None:
             assert not isinstance(system, Execution)
             system = system.with_input(snp.AnyInput(search.inputs))
-        limits = {"max_configurations": max_configurations, "max_depth": max_depth}
-        how = options, found, where, induction, seconds
-        given = system, queries, fair or [], caps, limits, *how
-        try:
-            if prove:
-                model = cast("Explorable[Any, Any]", system)
-                verdicts = [snp.prove(model, text, seconds=seconds or 10.0) for text in queries]
-            elif chosen:
-                verdicts = [_reduced(*given, classes=chosen, at=i) for i in range(len(queries))]
-            else:
-                verdicts = _verdicts(*given, checkpoint, choosers or [])
-                if chosen is None and checkpoint is None and where["mesh"] is None:
-                    verdicts = _decided_further(given, verdicts)
-        except KeyError as error:  # an unknown neuron to be saturated
-            raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
+        model = cast("Explorable[Any, Any]", system)
+        if prove:
+            verdicts = tuple(snp.prove(model, text, seconds=seconds or 10.0) for text in queries)
+        else:
+            try:
+                verdicts = snp.check(
+                    model,
+                    queries,
+                    fair=fair or (),
+                    chosen="all" if choosers == ["all"] else choosers or (),
+                    max_configurations=max_configurations,
+                    max_depth=max_depth,
+                    saturate=caps,
+                    layout=options.get("layout"),
+                    capacity=options.get("capacity"),
+                    mesh=on.mesh("configurations"),
+                    memory=kept.limits(),
+                    exact=not kept.fingerprints,
+                    checkpoint=checkpoint_in(checkpoint),
+                    progress=found,
+                    induction=induction,
+                    reductions=None if used is None else [getattr(reduction, x)() for x in used],
+                    seconds=seconds,
+                )
+            except KeyError as error:  # an unknown neuron to be saturated
+                raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
     if as_json:
         data.print_json({"file": f"{file}", "queries": [_json(v) for v in verdicts]})
     else:
@@ -205,7 +198,7 @@ _REDUCTIONS = {
 }
 
 
-def _chosen(names: list[str] | None) -> tuple[str, ...] | None:
+def _used(names: list[str] | None) -> tuple[str, ...] | None:
     """The classes of the reductions to use; `None` for those that are needed. Another name is a
     usage error."""
     if not names:
@@ -218,118 +211,6 @@ def _chosen(names: list[str] | None) -> tuple[str, ...] | None:
             message = f"{name!r} is not a reduction ({known})"
             raise typer.BadParameter(message, param_hint="--reduce")
     return tuple(_REDUCTIONS[name] for name in names)
-
-
-def _reduced(
-    system: "ReadableModel",
-    queries: list[str],
-    fair: list[str],
-    caps: dict[str, int],
-    limits: dict[str, int | None],
-    options: "LoweringOptions",
-    progress: "Callable[[int, int], None] | None",
-    where: "_Where",
-    induction: bool,
-    seconds: float | None,
-    classes: tuple[str, ...],
-    at: int,
-) -> "Verdict":
-    """The verdict on one of the queries, with reductions."""
-    from ..check import check, reduction
-
-    return check(
-        cast("Explorable[Any, Any]", system),
-        queries[at],
-        fair=fair,
-        **limits,  # pyright: ignore[reportArgumentType]
-        saturate=caps,
-        layout=options.get("layout"),
-        capacity=options.get("capacity"),
-        progress=progress,
-        reductions=[getattr(reduction, name)() for name in classes],
-        induction=induction,
-        seconds=seconds,
-        **where,
-    )
-
-
-def _decided_further(given: tuple[Any, ...], verdicts: "list[Verdict]") -> "list[Verdict]":
-    """With reductions where the graph was too large and they help."""
-    from dataclasses import replace
-
-    from ..explore import Stop
-
-    found = []
-    for at, verdict in enumerate(verdicts):
-        graph = verdict.graph
-        is_cut = graph is not None and graph.stop is Stop.MAX_CONFIGURATIONS
-        if is_cut and not verdict.is_decided and verdict.value is None:
-            again = _reduced(*given, classes=tuple(_REDUCTIONS.values()), at=at)
-            verdict = replace(again, not_reduced=()) if again.is_decided else verdict
-        found.append(verdict)
-    return found
-
-
-def _verdicts(
-    system: "ReadableModel",
-    queries: list[str],
-    fair: list[str],
-    caps: dict[str, int],
-    limits: dict[str, int | None],
-    options: "LoweringOptions",
-    progress: "Callable[[int, int], None] | None",
-    where: "_Where",
-    induction: bool,
-    seconds: float | None,
-    folder: Path | None,
-    chosen: list[str],
-) -> "list[Verdict]":
-    """The verdict on each query. Queries that need the same graph share it."""
-    from ..check import NumberQuery, check, needs_of, parse_property
-    from ..explore import Patience, Stop, explore
-
-    asked = [parse_property(text, fair=fair) for text in queries]
-    is_number = [isinstance(one, NumberQuery) for one in asked]
-    if chosen and not any(is_number):
-        raise ValueError("`--chosen` is for questions for a number, such as 'Pmin=? [ F p ]'.")
-    choosers = "all" if chosen == ["all"] else chosen
-    plans = [
-        needs_of(
-            one.query if isinstance(one, NumberQuery) else one,
-            system,
-            saturate=caps,
-            max_depth=limits["max_depth"],
-        )
-        for one in asked
-    ]
-    keys = [(plan.clock, *sorted(plan.saturate.items())) for plan in plans]
-    # A folder has the checkpoints of one search.
-    folders = {keys[0]: folder}
-    if folder is not None and len(set(keys)) > 1:
-        folders = {key: folder / f"{number}" for number, key in enumerate(dict.fromkeys(keys))}
-    graphs: dict[tuple[Any, ...], Graph] = {}
-    verdicts = []
-    for text, of_number, plan, key in zip(queries, is_number, plans, keys, strict=True):
-        if key not in graphs:
-            patience = Patience(seconds)
-            with patience.until_interrupted():
-                graphs[key] = explore(
-                    cast("Explorable[Any, Any]", system),
-                    **limits,  # pyright: ignore[reportArgumentType]
-                    saturate=plan.saturate,
-                    clock=plan.clock,
-                    layout=options.get("layout", "auto"),
-                    capacity=options.get("capacity"),
-                    progress=progress,
-                    checkpoint=checkpoint_in(folders.get(key)),
-                    seconds=patience,
-                    **where,
-                )
-        is_late = graphs[key].stop in (Stop.MAX_SECONDS, Stop.INTERRUPTED)
-        proves = induction and not is_late
-        who = choosers if of_number else ()
-        verdicts.append(check(graphs[key], text, fair=fair, chosen=who, induction=proves))
-    return verdicts
 
 
 def _json(verdict: "Verdict") -> dict[str, Any]:
@@ -350,6 +231,7 @@ def _json(verdict: "Verdict") -> dict[str, Any]:
         "not_reduced": list(verdict.not_reduced),
         **(trace if verdict.witness is not None else dict.fromkeys(trace)),
         "loop": verdict.loop,
+        "found_by": verdict.found_by or None,
         "unseen": list(verdict.unseen),
         "value": None if verdict.value is None else list(map(_number, verdict.value)),
         "choices": verdict.choices_are or None,

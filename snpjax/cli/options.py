@@ -289,6 +289,11 @@ _ADVICE = {
     "has no option `net`": "has no option --net",
     "has no option `ignore_unknown`": "has no option --ignore-unknown",
     "has no option `max_flat_size`": "has no option --max-flat-size",
+    "`chosen` is for questions": "`--chosen` is for questions",
+    "Leave out `reductions`, or `mesh` and `checkpoint`.": (
+        "Leave out --reduce, or --devices and --checkpoint."
+    ),
+    "Leave out `reductions`.": "Leave out --reduce.",
     "Leave out `memory` and `exact`, or `mesh`.": (
         "Leave out --memory, --host-memory, --spill-folder and --fingerprints, or --devices."
     ),

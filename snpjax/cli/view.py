@@ -1,4 +1,4 @@
-"""`snpjax view FILE`: the interactive page."""
+"""`snpjax view [FILE]`: the interactive page."""
 
 import errno
 import os
@@ -12,7 +12,6 @@ import typer
 from .ending import BAD_INPUT, ended, orderly, refusals
 from .options import (
     MOST_SEED,
-    File,
     FromEither,
     Strict,
     flag,
@@ -32,13 +31,20 @@ if TYPE_CHECKING:
 
 @orderly()
 def view(
-    file: File,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="The model file; without one, an empty system."),
+    ] = None,
     port: Annotated[
         int, number("--port", "Serve on this port; 0 selects a free port.", most=65535)
     ] = 0,
     no_browser: Annotated[
         bool, flag("--no-browser", "Print the address without opening a browser.")
     ] = False,
+    query: Annotated[
+        str | None,
+        value("--query", "QUERY", "Open at the computation that refutes QUERY, or shows it."),
+    ] = None,
     export: Annotated[
         Path | None,
         value("--export", "PAGE", "Write one file that shows a run without a server, and exit."),
@@ -60,29 +66,42 @@ def view(
 ) -> None:
     """Draw a system or net in a browser, step it, follow its branches, and change it.
 
-    The page is served to this machine only, at an address that nobody can guess, until Ctrl-C.
-    Errors of a file that cannot be read are shown there too, and can be fixed.
+    Without a file the page begins with an empty system. The page is served to this machine only, at
+    an address that nobody can guess, until Ctrl-C. Errors of a file that cannot be read are shown
+    there too, and can be fixed.
     """
     from ..io.formats import check_suffix, is_of_net
 
     level: Level = "strict" if strict else "extended"
     reads = format_from(source_format, "system", "net")
-    if (reads.holds == "system") if reads else not is_of_net(file):
-        if reads is None and file.exists():
+    if (reads.holds == "system") if reads else (file is None or not is_of_net(file)):
+        if reads is None and file is not None and file.exists():
             check_suffix(file, "system")  # what is not a model of any format needs no page
     elif strict:
         raise typer.BadParameter("this is a file of a net (leave it out)", param_hint="--strict")
+    if query is not None:
+        if file is None:
+            raise typer.BadParameter("there is no model to check (name a file)", param_hint="FILE")
+        _check_query(query, export)
     if export is not None:
+        if file is None:
+            raise typer.BadParameter("there is no model to export (name a file)", param_hint="FILE")
         _export(file, export, reads, 100 if steps is None else steps, seed or 0, level)
         return
     why = "it applies to --export only (choose in the page, or add --export)"
     refuse_given({"--steps": steps, "--seed": seed}, why)
 
     from ..io.source import load
-    from ..viz.page import PageServer, Session
+    from ..viz.page import PageServer, Session, new_session
 
-    source = load(file, may_be_empty=True)
-    session = Session(file.name, source.text, level=level, format=reads and reads.name)
+    if file is None:
+        if reads is not None:
+            raise typer.BadParameter("there is no file to read (leave it out)", param_hint="--from")
+        session = new_session(level=level)
+    else:
+        text = load(file, may_be_empty=True).text
+        known = reads and reads.name
+        session = Session(file.name, text, level=level, format=known, query=query)
     try:
         server = PageServer(session, port=port)
     except OSError as error:
@@ -93,6 +112,21 @@ def view(
         raise ended(message, BAD_INPUT) from None
     with server:
         _serve(server, session, opens=not no_browser)
+
+
+def _check_query(query: str, export: Path | None) -> None:
+    """End with an error for a query with a mistake, or one that no computation shows."""
+    from ..check import NumberQuery, QueryError, parse_property
+
+    if export is not None:
+        raise typer.BadParameter("the page of --export shows a run", param_hint="--query")
+    try:
+        is_number = isinstance(parse_property(query), NumberQuery)
+    except QueryError as error:
+        raise ended(f"error: {error}", BAD_INPUT) from None
+    if is_number:
+        problem = "no computation shows a number (use `snpjax check`)"
+        raise typer.BadParameter(problem, param_hint="--query")
 
 
 def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:

@@ -7,8 +7,9 @@ import numpy as np
 
 from .._text.lines import Column, EdgeLabels, EdgeStyle, lines, numbers, text
 from .._text.quoting import dot_escaped, dot_quoted
-from ..drawing.scene import VERMILLION
+from ..drawing.scene import BLUE, VERMILLION
 from ..machine import SomeConfigurations
+from .marked import ShownByPath, marked
 from .text import configuration_blocks, configuration_texts, edge_blocks, edge_texts, legend
 
 
@@ -17,14 +18,15 @@ if TYPE_CHECKING:
 
 #: Graphviz takes minutes for more, and nobody reads them.
 MAX_DRAWN = 1_000
-WITNESS_COLOUR = VERMILLION
+WITNESS_COLOUR, LOOP_COLOUR = VERMILLION, BLUE
+REPEATS = "repeats from here"
 
 
 def to_dot(
     graph: "Graph",
     *,
     labels: EdgeLabels = "emissions",
-    witness: int | None = None,
+    witness: int | ShownByPath | None = None,
     max_configurations: int = MAX_DRAWN,
 ) -> str:
     """The graph in the language DOT.
@@ -41,7 +43,8 @@ def to_dot(
     **Arguments:**
 
     - `labels`: what stands at the edges: what the output neurons emit, or the rules selected.
-    - `witness`: a configuration; the shortest path to it is coloured.
+    - `witness`: a configuration, the shortest path to which is coloured; or a `Verdict` on this
+      graph, whose path is, with a dashed loop.
     - `max_configurations`: a larger graph is refused.
 
     **Raises:** `ValueError` for a larger graph, or one whose edges were not kept.
@@ -59,7 +62,7 @@ def dot_blocks(
     graph: "Graph",
     *,
     labels: EdgeLabels = "emissions",
-    witness: int | None = None,
+    witness: int | ShownByPath | None = None,
 ) -> Iterator[bytes]:
     """The text of `to_dot` in blocks, of a graph of any size."""
     schema = graph.schema
@@ -72,7 +75,10 @@ def dot_blocks(
         f'  start [shape=point, label=""];\n  start -> 0;\n'
     ).encode()
     with_step = tells_steps_apart(graph)
-    path = set() if witness is None else set(graph.path_to(witness))
+    path = marked(graph, witness)
+    none = np.zeros(0, np.int64)
+    on_path, start = ([], -1) if path is None else (path.configurations, path.start)
+    edges, loop = (none, none) if path is None else (path.edges, path.loop)
     for number, some in configuration_blocks(graph):
         yield lines(
             b"  ",
@@ -82,10 +88,11 @@ def dot_blocks(
             b'"',
             text(b", peripheries=2", some.is_halting),
             text(b', style="rounded,dashed"', graph.is_open[number]),
-            text(f', color="{WITNESS_COLOUR}", penwidth=2'.encode(), np.isin(number, list(path))),
+            text(f', color="{WITNESS_COLOUR}", penwidth=2'.encode(), np.isin(number, on_path)),
+            text(f', xlabel="{REPEATS}"'.encode(), number == start),
             b"];\n",
         )
-    on_path = graph.edges_to(witness or 0)
+    dashed = f', color="{LOOP_COLOUR}", penwidth=2, style=dashed'
     escaped = {name: dot_escaped(name) for name in schema.action_names}
     for number, steps in edge_blocks(graph):
         yield lines(
@@ -96,7 +103,8 @@ def dot_blocks(
             b' [label="',
             *edge_texts(schema, steps, drawn_edges(labels), escaped),
             b'"',
-            text(f', color="{WITNESS_COLOUR}", penwidth=2'.encode(), np.isin(number, on_path)),
+            text(f', color="{WITNESS_COLOUR}", penwidth=2'.encode(), np.isin(number, edges)),
+            text(dashed.encode(), np.isin(number, loop)),
             b"];\n",
         )
     yield b"}\n"

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Int
 
 from .._text.lines import EdgeLabels, lines
 from .._text.quoting import printable
@@ -13,6 +14,7 @@ from ..drawing.labels import label_shapes
 from ..drawing.layered import in_layers
 from ..drawing.scene import (
     BLACK,
+    BLUE,
     GREY,
     SMALL,
     VERMILLION,
@@ -24,7 +26,8 @@ from ..drawing.scene import (
     rectangle,
     width_of,
 )
-from .dot import drawn_edges, state_columns, tells_steps_apart
+from .dot import REPEATS, drawn_edges, state_columns, tells_steps_apart
+from .marked import ShownByPath, marked
 from .text import edge_texts
 
 
@@ -41,12 +44,12 @@ _HEIGHT, _MARGIN = 26.0, 14.0  # pixels of a box
 def graph_scene(
     graph: "Graph",
     *,
-    witness: int | None = None,
+    witness: int | ShownByPath | None = None,
     labels: EdgeLabels = "emissions",
     max_labels: int | None = MAX_LABELS,
 ) -> Scene:
     """A small graph as a scene, see `Graph.to_svg`; without labels if there are more than
-    `max_labels`."""
+    `max_labels`. The path to a configuration, or of a verdict, is marked; its loop is dashed."""
     texts, pairs = texts_of(graph), labels_of_pairs(graph, labels)
     if max_labels is not None and len(pairs) > max_labels:
         pairs = dict.fromkeys(pairs, "")
@@ -56,17 +59,19 @@ def graph_scene(
     borders = sizes + 6.0 * halts[:, None]
     widest = max((width_of(label, SMALL) for label in pairs.values()), default=0)
     middles = in_layers(graph.depths, borders, *ends.T, gap=(max(60.0, widest + 50), 42.0))
-    path = set() if witness is None else set(graph.path_to(witness))
-    edges = graph.edges_to(witness or 0)
-    steps = set(zip(graph.sources[edges].tolist(), graph.edge_targets[edges].tolist(), strict=True))
+    path = marked(graph, witness)
+    on_path = set() if path is None else set(path.configurations)
+    steps, around = (set(), set()) if path is None else (_pairs(graph, x) for x in path[1:3])
     routes = routed(middles, borders, *ends.T, is_layered=True)
     curves = [
-        Curve(points, *((VERMILLION, 2.4) if pair in steps else (GREY, 1.2)))
+        Curve(points, BLUE, 2.4, is_dashed=True)
+        if pair in around
+        else Curve(points, *((VERMILLION, 2.4) if pair in steps else (GREY, 1.2)))
         for points, pair in zip(routes, pairs, strict=True)
     ]
     boxes: list[Shape] = [_arrow_in(middles[0], borders[0])]
     for i, ((x, y), text) in enumerate(zip(middles.tolist(), texts, strict=True)):
-        colour, thickness = (VERMILLION, 2.4) if i in path else (BLACK, 1.2)
+        colour, thickness = (VERMILLION, 2.4) if i in on_path else (BLACK, 1.2)
         width, height = sizes[i].tolist()
         if halts[i]:
             boxes.append(Box(x, y, width + 6, height + 6, 9, stroke=colour, thickness=thickness))
@@ -74,8 +79,17 @@ def graph_scene(
         title = f"configuration {i}{', halting' if halts[i] else ''}"
         boxes.append(replace(box, is_dashed=bool(is_open[i]), title=title))
         boxes.append(TextLine(x, y, text))
+        if path is not None and i == path.start:
+            above = y - borders[i, 1] / 2 - 9
+            boxes.append(TextLine(x, above, REPEATS, SMALL, BLUE, has_ground=True))
     labelled = label_shapes(curves, list(pairs.values()), list(map(rectangle, boxes)))
     return Scene((*curves, *labelled, *boxes), f"{graph!r}")
+
+
+def _pairs(graph: "Graph", edges: Int[np.ndarray, " some"]) -> set[tuple[int, int]]:
+    """The ends of some edges."""
+    ends = graph.sources[edges].tolist(), graph.edge_targets[edges].tolist()
+    return set(zip(*ends, strict=True))
 
 
 def _arrow_in(middle: np.ndarray, size: np.ndarray) -> Curve:

@@ -13,6 +13,7 @@ from jaxtyping import Int
 from .._text.lines import EdgeLabels
 from .._text.quoting import table_html
 from ..drawing.scene import to_svg as scene_svg
+from .marked import ShownByPath
 from .text import names_of
 
 
@@ -30,7 +31,7 @@ def to_svg(
     graph: "Graph",
     *,
     labels: EdgeLabels = "emissions",
-    witness: int | None = None,
+    witness: int | ShownByPath | None = None,
     max_configurations: int = MAX_CONFIGURATIONS,
 ) -> str:
     """A picture of a small graph, without any other program.
@@ -43,7 +44,9 @@ def to_svg(
     **Arguments:**
 
     - `labels`: what stands at the edges: what the output neurons emit, or the rules selected.
-    - `witness`: a configuration; the shortest path to it is coloured and thick.
+    - `witness`: a configuration, the shortest path to which is coloured and thick; or a `Verdict`
+      on this graph, whose path is. The arrows of its loop are dashed, and "repeats from here"
+      stands where it begins.
     - `max_configurations`: a larger graph is refused.
 
     **Raises:** `ValueError` for a larger graph, or one whose edges were not kept.

@@ -3,6 +3,7 @@
 from snpjax_formats.keywords import suggest_keywords
 
 from .adam import Adam as Adam
+from .arrays import from_arrays as from_arrays, to_arrays as to_arrays
 from .cells import (
     ConvSNP as ConvSNP,
     GSNPCell as GSNPCell,
@@ -31,10 +32,32 @@ from .coding import (
 from .eprop import eprop_loss as eprop_loss
 from .evolve import Evolved as Evolved, evolve as evolve
 from .export import Rounding as Rounding, rounding as rounding, to_system as to_system
+from .exported import register_for_export as register_for_export
 from .firing import FiringWarning as FiringWarning, PopulationFiring as PopulationFiring
 from .fit import Fitted as Fitted, NotFinite as NotFinite, Optimiser as Optimiser, fit as fit
 from .genome import Space as Space
 from .layer import SpikingLayer as SpikingLayer, chain as chain
+from .layers import (
+    AbstractSpikingLayer as AbstractSpikingLayer,
+    AbstractSynapses as AbstractSynapses,
+    ConvSynapses as ConvSynapses,
+    Drive as Drive,
+    LearnedDelays as LearnedDelays,
+    LinearSynapses as LinearSynapses,
+    MaxPool as MaxPool,
+    OneToOneSynapses as OneToOneSynapses,
+    Sequential as Sequential,
+    SpikingBlock as SpikingBlock,
+    SpikingConv as SpikingConv,
+    SpikingLeaky as SpikingLeaky,
+    SpikingNorm as SpikingNorm,
+    SpikingPopulation as SpikingPopulation,
+    SpikingRecurrent as SpikingRecurrent,
+    SumPool as SumPool,
+    SynapseList as SynapseList,
+    initial_spikes as initial_spikes,
+    leaky as leaky,
+)
 from .losses import (
     class_targets as class_targets,
     cross_entropy as cross_entropy,
@@ -48,6 +71,7 @@ from .network import (
     SpikingNetwork as SpikingNetwork,
     relay as relay,
 )
+from .nir import NirNetwork as NirNetwork, from_nir as from_nir, to_nir as to_nir
 from .quantisation import (
     BINARY as BINARY,
     TERNARY as TERNARY,

@@ -29,7 +29,9 @@ def eprop_loss(
     steps: int,
     rows: Sequence[Shaped[Array, "steps ..."]] = (),
     spikes: Float[Array, "neurons *paths"] | None = None,
-    input: Mapping[str, Float[Array, "train *paths"]] | None = None,
+    input: Mapping[str, Float[Array, "train *paths"]]
+    | Float[Array, "train neurons *paths"]
+    | None = None,
     feedback: Float[Array, "outputs neurons"] | None = None,
 ) -> Float[Array, ""]:
     """The loss of a run, with a gradient of the weights by eligibility propagation (e-prop).
@@ -89,7 +91,7 @@ def eprop_loss(
     rows, num = checked_rows(rows, steps), len(model.names)
     frozen, spikes, input = lax.stop_gradient((model, spikes, input))
     constants, start, trains = begun(frozen, steps, spikes, input)
-    trains = trains if input is None else full_length(input, steps)
+    trains = full_length(input, steps) if isinstance(input, Mapping) else trains
     if feedback is not None and feedback.shape != (model.num_outputs, num):
         raise ValueError(
             f"`feedback` has the shape {feedback.shape}. Pass (outputs, neurons), here "

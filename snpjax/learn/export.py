@@ -1,6 +1,6 @@
 """A trained model as an exact system."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
@@ -10,11 +10,12 @@ from jaxtyping import Array
 
 from snpjax_formats import AbstractLayout
 
-from ..spiking.model.rule import Rule
-from ..spiking.model.rule_table import UNBOUNDED
 from ..spiking.model.system import Neuron, SpikingSystem
-from ..spiking.model.template import guard_of
+from .exact_rules import rules_of_neurons
 from .fit import Fitted
+from .layers.assemble import assembled, inexact_parts, populations
+from .layers.sequential import Sequential
+from .layers.spiking import AbstractSpikingLayer
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
 from .surrogate import nearest, rounded
 
@@ -30,26 +31,35 @@ class Rounding(NamedTuple):
     where: str
 
 
-def relaxed_of(model: RelaxedSystem | AbstractSpikingModel | Fitted) -> RelaxedSystem:
-    """The relaxed system of a model, or an error that names the fix."""
+#: What has one exact system.
+Exportable: TypeAlias = (
+    RelaxedSystem | AbstractSpikingModel | AbstractSpikingLayer | Sequential | Fitted
+)
+
+
+def _exported(model: Exportable) -> RelaxedSystem | Sequential:
+    """The relaxed system or the network of a model, or an error that names the fix."""
     if isinstance(model, Fitted):
         model = model.best
     if isinstance(model, AbstractSpikingModel):
         model = model.model
-    if not isinstance(model, RelaxedSystem):
+    if isinstance(model, AbstractSpikingLayer):
+        model = Sequential((model,))
+    if not isinstance(model, RelaxedSystem | Sequential):
         fix = "Pass a relaxed system, a layer, a network, or what `fit` returned for one."
         if isinstance(model, list | tuple):
-            fix = "Join layers first: `learn.chain(layers)`."
+            fix = "Join layers first: `learn.Sequential(layers)` or `learn.chain(layers)`."
         raise ValueError(f"A {type(model).__name__} has no exact system of its own. {fix}")
-    if model.initial.ndim > 1:
+    initial = (model if isinstance(model, RelaxedSystem) else model.source.model).initial
+    if initial.ndim > 1:
         raise ValueError(
-            f"The tables of the model have an axis of {len(model.initial)} models. Select one: "
+            f"The tables of the model have an axis of {len(initial)} models. Select one: "
             "`jax.tree.map(lambda x: x[0] if eqx.is_array(x) else x, model)`."
         )
     return model
 
 
-def rounding(model: RelaxedSystem | AbstractSpikingModel | Fitted) -> Rounding:
+def rounding(model: Exportable) -> Rounding:
     """Measure how far the parameters of a model are from integers.
 
     **Arguments:**
@@ -60,7 +70,9 @@ def rounding(model: RelaxedSystem | AbstractSpikingModel | Fitted) -> Rounding:
     **Returns:** the largest distance of a parameter from an integer, and the name of this
     parameter.
     """
-    model = relaxed_of(model)
+    model = _exported(model)
+    if isinstance(model, Sequential):
+        return _network_rounding(model)
     found = [Rounding(0.0, "nothing")]
     for name in ("low", "high", "consume", "produce", "initial"):
         table = np.asarray(getattr(model, name))
@@ -94,9 +106,7 @@ def _weight_changes(model: RelaxedSystem) -> AbstractLayout:
     return eqx.combine(jax.tree.map(change, weights, model.is_synapse), rest)
 
 
-def to_system(
-    model: RelaxedSystem | AbstractSpikingModel | Fitted, *, round: bool = False
-) -> SpikingSystem:
+def to_system(model: Exportable, *, round: bool = False) -> SpikingSystem:
     """Export the exact system that a model computes, to be written to a file, explored and checked.
 
     The system has the same runs on every device. It has the names of neurons, the input trains and
@@ -117,49 +127,26 @@ def to_system(
     model with `Smooth`, which computes something else, for numbers that are not finite, and for
     what is no single model: several layers, or an ensemble.
     """
-    model = relaxed_of(model)
+    model = _exported(model)
+    if isinstance(model, Sequential):
+        return _network_system(model, round)
     if model.is_smooth:
         raise ValueError(
             "A model with `Smooth` is not an exact system. Replace its `surrogate` by another one."
         )
     tables = (model.low, model.high, model.consume, model.produce, model.initial, model.synapses)
     for leaf in jax.tree.leaves(eqx.filter(tables, eqx.is_inexact_array)):
-        if not np.isfinite(leaf).all():
-            raise ValueError(
-                "A parameter is NaN or infinite. Train again with a smaller learning rate."
-            )
-    change = rounding(model)
-    if not round and change.change:
-        raise ValueError(
-            f"{change.where} is {change.change:.3g} away from a whole number. Give `round=True` "
-            "to export the rounded model, which is what runs compute."
-        )
+        _check_finite(leaf)
+    _check_rounding(rounding(model), round)
     constants = constants_of(model)
-    tables = (constants.low, constants.high, constants.consume, constants.produce)
-    low, high, consume, produce = (np.asarray(table) for table in tables)
-    program, is_slot = model.program, np.asarray(model.is_slot)
-    period = np.ones_like(low, int) if program.period is None else np.asarray(program.period)
-    number = program.number
-    numbers = np.broadcast_to(np.arange(len(low))[:, None], low.shape)
-    numbers = numbers if number is None else np.asarray(number)
-    delay = np.zeros_like(period) if program.delay is None else np.asarray(program.delay)
-    neurons = []
-    for index, name in enumerate(model.names):
-        rules = []
-        for rule in np.unique(numbers[is_slot[:, index], index]).tolist():
-            own = np.flatnonzero(is_slot[:, index] & (numbers[:, index] == rule))
-            terms = [(low[slot, index], high[slot, index], period[slot, index]) for slot in own]
-            guard = guard_of(
-                (int(first), UNBOUNDED if np.isinf(last) else int(last), int(step))
-                for first, last, step in terms
-                if first <= last
-            )
-            if not guard.is_empty:
-                first = own[0], index
-                taken, sent, later = (int(x[first]) for x in (consume, produce, delay))
-                rules.append(Rule(guard, taken, sent, later))
-        spikes = int(np.asarray(constants.initial)[index])
-        neurons.append(Neuron(name, spikes, list(dict.fromkeys(rules))))
+    program = model.program
+    initial = np.asarray(constants.initial).astype(int).tolist()
+    neurons = [
+        Neuron(name, initial[index], rules)
+        for index, (name, rules) in enumerate(
+            zip(model.names, rules_of_neurons(model, constants), strict=True)
+        )
+    ]
     edges = constants.synapses.edges()
     value = np.ones(len(edges)) if edges.value is None else np.asarray(edges.value)
     names, num = model.names, len(model.names)
@@ -173,3 +160,41 @@ def to_system(
         output=[names[at] for at in outputs],
         signed=model.signed,
     )
+
+
+def _check_finite(parameter: Array) -> None:
+    if not np.isfinite(parameter).all():
+        raise ValueError(
+            "A parameter is NaN or infinite. Train again with a smaller learning rate."
+        )
+
+
+def _check_rounding(change: Rounding, round: bool) -> None:
+    if not round and change.change:
+        raise ValueError(
+            f"{change.where} is {change.change:.3g} away from a whole number. Give `round=True` "
+            "to export the rounded model, which is what runs compute."
+        )
+
+
+def _network_rounding(network: Sequential) -> Rounding:
+    found = [
+        change._replace(where=f"{change.where} of {which}")
+        for which, population in populations(network)
+        if (change := rounding(population.model)).change
+    ]
+    for which, values in inexact_parts(network):
+        changes = np.abs(np.asarray(values) - np.round(values))
+        found.append(Rounding(float(changes.max(initial=0)), which))
+    return max(found, key=lambda change: change.change, default=Rounding(0.0, "nothing"))
+
+
+def _network_system(network: Sequential, round: bool) -> SpikingSystem:
+    if any(population.model.is_smooth for _, population in populations(network)):
+        raise ValueError(
+            "A layer with `Smooth` is not an exact system. Replace its `surrogate` by another one."
+        )
+    for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array)):
+        _check_finite(leaf)
+    _check_rounding(_network_rounding(network), round)
+    return assembled(network)

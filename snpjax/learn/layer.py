@@ -67,7 +67,7 @@ class SpikingLayer(AbstractSpikingModel):
         **Raises:** `ValueError` for sizes below 1, or a guard that does not parse or accepts no
         count.
         """
-        self.rules = _rules(guard)
+        self.rules = rules_of_guard(guard)
         network = SpikingNetwork(
             (in_size, out_size),
             ((), self.rules),
@@ -148,6 +148,9 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
 
     **Raises:** `ValueError` for layers that do not fit together.
     """
+    others = [type(layer).__name__ for layer in layers if not isinstance(layer, SpikingLayer)]
+    if others:
+        raise ValueError(f"`chain` joins no {others[0]}. Use `Sequential`, which joins all layers.")
     sizes = [layer.place.size for layer in layers]
     given = [layer.place.start for layer in layers]
     problems = [
@@ -203,7 +206,8 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
     return eqx.tree_at(lambda network: network.model, network, model)
 
 
-def _rules(guard: int | Rules) -> tuple[Rule | str, ...]:
+def rules_of_guard(guard: int | Rules) -> tuple[Rule | str, ...]:
+    """The rules that a guard of a layer stands for."""
     if isinstance(guard, int):
         if guard < 1:
             raise ValueError(f"`guard` is {guard}. Give the least number of spikes that fires.")

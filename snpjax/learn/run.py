@@ -45,7 +45,9 @@ def run(
     *,
     steps: int,
     spikes: Float[Array, "neurons *paths"] | None = None,
-    input: Mapping[str, Float[Array, "train *paths"]] | None = None,
+    input: Mapping[str, Float[Array, "train *paths"]]
+    | Float[Array, "train neurons *paths"]
+    | None = None,
     choice: AbstractChoice | None = None,
     paths: int | None = None,
     checkpoint: bool = True,
@@ -59,7 +61,8 @@ def run(
     - `steps`: the number of steps; a system that halts earlier stays as it is.
     - `spikes`: initial spikes instead of the model's; a second axis makes them a batch.
     - `input`: trains by input neuron instead of the system's own, of up to `steps` entries; entry t
-      arrives at the end of step t + 1. A second axis is that of the batch.
+      arrives at the end of step t + 1. A second axis is that of the batch. Or one array with the
+      trains of all neurons, `(train, neurons)` or `(train, neurons, paths)`.
     - `choice`: as in `snpjax.run`; path p of a batch uses `choice.for_path(p)`.
     - `paths`: the number of paths, where neither `spikes` nor `input` has an axis of paths.
     - `checkpoint`: keep only the states of about sqrt(steps) steps, and recompute the others for
@@ -102,7 +105,7 @@ def begun(
     model: RelaxedSystem,
     steps: int,
     spikes: Float[Array, "neurons *paths"] | None,
-    input: Mapping[str, Float[Array, "train *paths"]] | None,
+    input: Mapping[str, Float[Array, "train *paths"]] | Float[Array, "train neurons *paths"] | None,
     paths: int | None = None,
 ) -> tuple[Constants, Float[Array, "neurons *paths"], Float[Array, "steps neurons *paths"] | None]:
     """The constants of a run, the initial spikes, and what arrives in each step; see `run`."""
@@ -204,9 +207,19 @@ def _own_trains(model: RelaxedSystem, steps: int) -> Float[Array, "steps neurons
 
 
 def arriving_in(
-    model: RelaxedSystem, steps: int, input: Mapping[str, Any]
+    model: RelaxedSystem, steps: int, input: Mapping[str, Any] | Array
 ) -> tuple[Float[Array, "steps neurons *paths"], tuple[int, ...]]:
     """What arrives at every neuron in every step, and the batch of it."""
+    if not isinstance(input, Mapping):
+        given, num = jnp.asarray(input, jnp.float32), len(model.names)
+        if not 2 <= given.ndim <= 3 or given.shape[1] != num or len(given) > steps:
+            raise ValueError(
+                f"`input` has the shape {given.shape}. Give up to {steps} steps of {num} neurons, "
+                "and `paths` as a third axis if there are several."
+            )
+        missing = steps - len(given), model.program.num_neurons - num
+        padding = (0, missing[0]), (0, missing[1]), *((0, 0),) * (given.ndim - 2)
+        return jnp.pad(given, padding), given.shape[2:]
     trains = {name: jnp.asarray(train, jnp.float32) for name, train in input.items()}
     positions = {name: index for index, name in enumerate(model.names)}
     problems = [f"There is no neuron {name!r}." for name in trains if name not in positions]

@@ -74,11 +74,12 @@ def step(
 
     The exact step of the same numbers determines which rules are selected, when neurons are closed
     and whether the system halts. The derivative of the firing of rule r in the count of its neuron
-    is the surrogate's at the margin of its guard, where the neuron is open and selected r or
-    nothing; of a rule of several terms, at the term with the largest margin. Spikes that a closed
-    neuron loses have no derivative, nor has a delayed rule that did not fire in what it produces. A
-    halting state is a fixed point only by value: the derivatives there are those of any other
-    state, so that a system in which nothing fires can be trained.
+    is the surrogate's at the margin of its guard, where the neuron is open and selected r, nothing,
+    or a forgetting rule declared after r, as a leak must not hide what would fire; of a rule of
+    several terms, at the term with the largest margin. Spikes that a closed neuron loses have no
+    derivative, nor has a delayed rule that did not fire in what it produces. A halting state is a
+    fixed point only by value: the derivatives there are those of any other state, so that a system
+    in which nothing fires can be trained.
 
     **Arguments:**
 
@@ -111,7 +112,11 @@ def step(
     ndim = 1 + state.spikes.ndim
     margin = _margin(model, constants, state.spikes, ndim)
     is_open = state.timers == 0
-    counts = expanded(model.is_slot, ndim) & is_open[None] & (is_fired | (slots == NO_RULE)[None])
+    may_fire = is_fired | (slots == NO_RULE)[None]
+    if len(can_apply) > 1:
+        forgets = jnp.any(is_fired & expanded(program.produce == 0, ndim), axis=0)
+        may_fire |= forgets[None] & (numbers < slots[None])
+    counts = expanded(model.is_slot, ndim) & is_open[None] & may_fire
     if isinstance(model.surrogate, Smooth):
         # Each slot fires as far as those before it leave it to.
         own = jnp.where(expanded(model.is_slot, ndim), model.surrogate.value(margin), 0)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import equinox as eqx
 import jax
 
+from .layers.norm import Drive
 from .relaxed import RelaxedSystem
 
 
@@ -18,7 +19,7 @@ PARAMETERS = ("low", "high", "consume", "produce", "initial", "synapses")
 
 def trainable(model: ModelT, /, *, parameters: Sequence[str] = ("synapses",)) -> ModelT:
     """Select what is trained, as a filter for `eqx.partition`: by default the weights of all
-    relaxed systems in the model, and all arrays of floats outside of them.
+    relaxed systems in the model, and all arrays of floats outside of them but running statistics.
 
     ```python
     trained, rest = eqx.partition(model, learn.trainable(model))
@@ -41,6 +42,8 @@ def trainable(model: ModelT, /, *, parameters: Sequence[str] = ("synapses",)) ->
         )
 
     def selected(node: Any) -> Any:
+        if isinstance(node, Drive):
+            return jax.tree.map(lambda _: False, node)
         if not isinstance(node, RelaxedSystem):
             return eqx.is_inexact_array(node)
         chosen = {
@@ -48,7 +51,9 @@ def trainable(model: ModelT, /, *, parameters: Sequence[str] = ("synapses",)) ->
         }
         return replace(jax.tree.map(lambda _: False, node), **chosen)
 
-    return jax.tree.map(selected, model, is_leaf=lambda node: isinstance(node, RelaxedSystem))
+    return jax.tree.map(
+        selected, model, is_leaf=lambda node: isinstance(node, RelaxedSystem | Drive)
+    )
 
 
 def selected_by(where: Any, model: ModelT) -> ModelT:

@@ -26,7 +26,9 @@ def truncated_loss(
     window: int,
     rows: Sequence[Shaped[Array, "steps ..."]] = (),
     spikes: Float[Array, "neurons *paths"] | None = None,
-    input: Mapping[str, Float[Array, "train *paths"]] | None = None,
+    input: Mapping[str, Float[Array, "train *paths"]]
+    | Float[Array, "train neurons *paths"]
+    | None = None,
 ) -> Float[Array, ""]:
     """The loss of a run, with its gradient by truncated backpropagation through time.
 
@@ -66,7 +68,7 @@ def truncated_loss(
     parameters, rest = eqx.partition(model, eqx.is_inexact_array)
     frozen, spikes, input = lax.stop_gradient((parameters, spikes, input))
     constants, start, own_trains = begun(eqx.combine(frozen, rest), steps, spikes, input)
-    trains = own_trains if input is None else full_length(input, steps)
+    trains = full_length(input, steps) if isinstance(input, Mapping) else own_trains
     outputs = model.program.outputs[: model.num_outputs]
 
     def of_window(

@@ -10,6 +10,7 @@ from ..drawing.layered import in_layers
 from ..drawing.scene import BLACK, BLUE, GREY, SKY, VERMILLION
 from ..explore.drawing import graph_scene
 from ..explore.graph import Graph
+from ..explore.marked import Marked, ShownByPath, marked
 from ..explore.picture import MAX_CONFIGURATIONS, by_depth
 from ..machine import ConfigurationsT, StepsT
 from .axes import WIDE, drawing, part, whole_numbers
@@ -26,7 +27,7 @@ MAX_DOTS = 2_000
 def graph(
     found: Graph[ConfigurationsT, StepsT],
     *,
-    witness: int | None = None,
+    witness: int | ShownByPath | None = None,
     labels: EdgeLabels = "emissions",
     max_texts: int = MAX_CONFIGURATIONS,
     max_dots: int = MAX_DOTS,
@@ -43,7 +44,8 @@ def graph(
     **Arguments:**
 
     - `found`: a graph that `snpjax.explore` returned.
-    - `witness`: a configuration; the shortest path to it is thick and in colour.
+    - `witness`: a configuration, the shortest path to which is thick and in colour; or a `Verdict`
+      on this graph, whose path is. Its loop is dashed.
     - `labels`: the labels of edges: "emissions" of the output neurons, or "rules".
     - `max_texts`: draw boxes up to this number of configurations.
     - `max_dots`: draw dots up to this number of configurations.
@@ -56,14 +58,12 @@ def graph(
     """
     if labels not in ("rules", "emissions"):
         raise ValueError(f"`labels` is {labels!r}. Write rules or emissions.")
-    if witness is not None and not 0 <= witness < found.num_configurations:
-        last = found.num_configurations - 1
-        raise ValueError(f"There is no configuration {witness}: they are 0 to {last}.")
+    path = marked(found, witness)
     if found.num_configurations <= max_texts:
         return draw_scene(graph_scene(found, witness=witness, labels=labels), ax)
     if found.num_configurations <= max_dots:
-        return _dots(found, witness, ax)
-    return _counts(found, witness, ax)
+        return _dots(found, path, ax)
+    return _counts(found, path, ax)
 
 
 def is_small(found: Graph[ConfigurationsT, StepsT]) -> bool:
@@ -71,25 +71,29 @@ def is_small(found: Graph[ConfigurationsT, StepsT]) -> bool:
     return found.num_configurations <= MAX_CONFIGURATIONS
 
 
-def _dots(found: Graph[ConfigurationsT, StepsT], witness: int | None, ax: "Axes | None") -> "Axes":
+def _dots(found: Graph[ConfigurationsT, StepsT], path: Marked | None, ax: "Axes | None") -> "Axes":
     pairs = np.stack([found.sources, found.edge_targets], axis=1)
     ends = np.unique(pairs, axis=0)
     sizes = np.ones((found.num_configurations, 2))
     points = in_layers(found.depths, sizes, *ends.T, gap=(9.0, 1.0))
     points[:, 0] = found.depths
-    edges = found.edges_to(witness or 0)
     halts, is_open = found.is_halting, found.is_open
     with drawing(ax, WIDE) as axes:
         lines = part("collections").LineCollection(points[ends], colors=GREY, linewidths=0.4)
         lines.set(alpha=0.5, zorder=1)
         axes.add_collection(lines)
-        steps = np.stack([found.sources[edges], found.edge_targets[edges]], axis=1)
-        if witness is not None:
-            taken = part("collections").LineCollection(
-                points[steps], colors=VERMILLION, linewidths=1.6, label="shortest path"
-            )
-            taken.set_zorder(2)
-            axes.add_collection(taken)
+        if path is not None:
+            for edges, colour, style, name in (
+                (path.edges, VERMILLION, "solid", "witness"),
+                (path.loop, BLUE, "dashed", "repeated for ever"),
+            ):
+                steps = np.stack([found.sources[edges], found.edge_targets[edges]], axis=1)
+                if len(edges):
+                    taken = part("collections").LineCollection(
+                        points[steps], colors=colour, linewidths=1.6, linestyles=style, label=name
+                    )
+                    taken.set_zorder(2)
+                    axes.add_collection(taken)
         size = float(np.clip(900 / found.num_configurations, 3, 18))
         inner = ~halts & ~is_open
         for which, marker, face, edge, name in (
@@ -116,7 +120,7 @@ def _dots(found: Graph[ConfigurationsT, StepsT], witness: int | None, ax: "Axes 
 
 
 def _counts(
-    found: Graph[ConfigurationsT, StepsT], witness: int | None, ax: "Axes | None"
+    found: Graph[ConfigurationsT, StepsT], path: Marked | None, ax: "Axes | None"
 ) -> "Axes":
     table = by_depth(found)
     depth, configurations, _, halting = table.T
@@ -125,8 +129,8 @@ def _counts(
         some = halting > 0
         if some.any():
             axes.plot(depth[some], halting[some], "s", color=BLUE, markersize=3, label="halting")
-        if witness is not None:
-            at = int(found.depths[witness])
+        if path is not None:
+            at = int(found.depths[path.last])
             axes.axvline(at, color=VERMILLION, linewidth=1.2, linestyle="--", label="witness")
         axes.set(yscale="log", ylabel="found at this depth")
         _depths(axes)

@@ -830,6 +830,7 @@ def model(tmp_path):
         (["P < 0.5 [F halted]", "--chosen", "all"], 1, "largest with all choices open"),
         (["Pmin=? [F halted]"], 2, "error: query:1:1: all choices are random"),
         (["AG EF halted", "--chosen", "c"], 2, "`--chosen` is for questions"),
+        (["P=? [F halted]", "--reduce", "cone"], 2, "from the graph. Leave out --reduce."),
         (["always o <= 2", "--saturate", "o"], 2, "is no NAME=N"),
         (["always o <= 2", "--saturate", "x=2"], 2, "no neuron 'x'"),
         (["always o <= 2", "--saturate", "c=2"], 2, "has rules"),
@@ -886,3 +887,46 @@ def test_progress_is_that_of_the_search():
     assert calls[-1][0] == verdict.num_configurations
     with pytest.raises(ValueError, match="explored already"):
         snp.check(snp.explore(system), "always o <= 1", progress=print)
+
+
+# ---- several properties at once ----
+
+
+@pytest.fixture
+def emitting():
+    neurons = [snp.Neuron("c", 2, ["a+/a -> a", "a -> lambda"]), snp.Neuron("o")]
+    return snp.SpikingSystem(neurons, [("c", "o")], output="c")
+
+
+def test_several_properties_share_a_graph(emitting):
+    queries = ["AG EF halted", "eventually halted", "P=? [ F halted ]", lambda c: c["c"] <= 1]
+    verdicts = snp.check(emitting, queries)
+    assert isinstance(verdicts, tuple) and len({id(verdict.graph) for verdict in verdicts}) == 2
+    assert verdicts[0].graph is verdicts[1].graph is verdicts[2].graph
+    alone = [snp.check(emitting, query) for query in queries]
+    assert [str(verdict) for verdict in verdicts] == [str(verdict) for verdict in alone]
+    graph = snp.explore(emitting)
+    in_graph = snp.check(graph, tuple(queries))
+    assert [x.status for x in in_graph] == [x.status for x in alone]
+    assert all(verdict.graph is graph for verdict in in_graph)
+    assert snp.check(emitting, []) == () and snp.check(graph, []) == ()
+
+
+def test_properties_that_need_other_graphs_keep_their_order(emitting, tmp_path):
+    queries = ["always o <= 1", "eventually halted", "eventually o <= 1", "eventually step = 2"]
+    verdicts = snp.check(emitting, queries, checkpoint=snp.Checkpoint(tmp_path))
+    assert [verdict.query for verdict in verdicts] == queries
+    assert [verdict.is_proved for verdict in verdicts] == [False, True, True, True]
+    assert verdicts[0].graph is verdicts[2].graph is not verdicts[1].graph
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2"]
+
+
+def test_choosers_are_for_the_questions_among_several(emitting):
+    verdicts = snp.check(emitting, ["eventually halted", "Pmin=? [ F o = 2 ]"], chosen="all")
+    assert verdicts[0].is_proved and verdicts[1].value == (0.0, 0.0)
+    with pytest.raises(ValueError, match="`chosen` is for questions"):
+        snp.check(emitting, ["eventually halted", "always o <= 2"], chosen="all")
+    with pytest.raises(ValueError, match="A number is computed from the graph"):
+        snp.check(emitting, ["never halted", "P=? [ F halted ]"], reductions=[snp.Symmetry()])
+    with pytest.raises(TypeError, match="5 is no property"):
+        snp.check(emitting, ["never halted", 5])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.sparse import csr_array
 
+from snpjax.check.probability import exact, mdp
 from snpjax.check.probability.enclosure import after_a_step, expected, probability, within
 from snpjax.check.probability.long_run import long_run
 from snpjax.check.probability.mdp import Decisions
@@ -55,10 +56,17 @@ def chains_of(actions):
 
 
 def assert_within(bounds, exact):
-    low, high = bounds
+    low, high, is_settled = bounds
+    assert is_settled
     for one, least, most in zip(exact, low.tolist(), high.tolist(), strict=True):
         assert least <= one <= most, (least, one, most)
         assert least == most or most - least < 1e-9 * max(1.0, most)
+
+
+def assert_exact(function, arguments, expected):
+    for start, value in enumerate(expected):
+        found = function(start, *arguments)
+        assert found == value and isinstance(found, Fraction) == (value != float("inf"))
 
 
 def best_of(values, best):
@@ -68,16 +76,18 @@ def best_of(values, best):
 
 def check_probability(question, best):
     actions, target, through, _ = question
-    bounds = probability(decisions_of(actions), np.asarray(target), np.asarray(through), best)
+    own = decisions_of(actions), np.asarray(target), np.asarray(through), best
     values = [exact_probability(chain, target, through) for chain in chains_of(actions)]
-    assert_within(bounds, best_of(values, best))
+    assert_within(probability(*own), best_of(values, best))
+    assert_exact(exact.probability, own, best_of(values, best))
 
 
 def check_expected(question, best):
     actions, target, _, rewards = question
-    found = expected(decisions_of(actions), np.asarray(rewards, float), np.asarray(target), best)
+    own = decisions_of(actions), np.asarray(rewards, float), np.asarray(target), best
     values = [exact_expected(chain, target, rewards) for chain in chains_of(actions)]
-    assert_within(found, best_of(values, best))
+    assert_within(expected(*own), best_of(values, best))
+    assert_exact(exact.expected, own, best_of(values, best))
 
 
 def check_long_run(question):
@@ -86,6 +96,22 @@ def check_long_run(question):
     where, nothing = np.asarray(holds), np.zeros(len(holds), bool)
     bounds = long_run(decisions_of(actions), where, where, nothing)
     assert_within(bounds, exact_long_run(chain, holds))
+    assert_exact(exact.long_run, (decisions_of(actions), where), exact_long_run(chain, holds))
+
+
+def check_long_run_of_all(question, best):
+    """To choose without memory is enough."""
+    actions, holds, _, _ = question
+    where, nothing = np.asarray(holds), np.zeros(len(holds), bool)
+    values = [exact_long_run(chain, holds) for chain in chains_of(actions)]
+    assert_within(
+        long_run(decisions_of(actions), where, where, nothing, best), best_of(values, best)
+    )
+
+
+@given(questions(), BESTS)
+def test_shares_of_the_steps_of_all_ways_to_choose(question, best):
+    check_long_run_of_all(question, best)
 
 
 @given(questions(), BESTS)
@@ -110,6 +136,7 @@ def test_bounds_of_many_processes(question, chain, best):
     for one in (question, chain):
         check_probability(one, best)
         check_expected(one, best)
+        check_long_run_of_all(one, best)
     check_long_run(chain)
 
 
@@ -131,14 +158,18 @@ def test_some_steps_are_induction_backwards(question, steps, best):
         Fraction(1) if x else None if own and y else Fraction(0)
         for own, x, y in zip(actions, target, through, strict=True)
     ]
-    exact = [Fraction(x) for x in target]
+    values = [Fraction(x) for x in target]
     for _ in range(steps):
-        exact = step(exact, ends)
+        values = step(values, ends)
     decisions, goal = decisions_of(actions), np.asarray(target)
-    assert_within(within(decisions, goal, np.asarray(through), steps, best), exact)
+    own = decisions, goal, np.asarray(through), steps, best
+    assert_within(within(*own), values)
+    assert_exact(exact.within, own, values)
     halts = [None if own else Fraction(x) for own, x in zip(actions, target, strict=True)]
     after = step([Fraction(x) for x in target], halts)
-    assert_within(after_a_step(decisions, goal, goal, best), after)
+    own = decisions, goal, goal, best
+    assert_within(after_a_step(*own), after)
+    assert_exact(exact.after_a_step, own, after)
 
 
 def test_a_long_walk_is_bounded_without_many_iterations():
@@ -146,6 +177,42 @@ def test_a_long_walk_is_bounded_without_many_iterations():
     would take many times 2^14 steps."""
     actions = [[[0, i + 1]] for i in range(14)] + [[]]
     target = np.arange(15) == 14
-    low, high = expected(decisions_of(actions), np.ones(15), target, "max")
+    low, high, _ = expected(decisions_of(actions), np.ones(15), target, "max")
     assert low[0] <= 2**15 - 2 <= high[0]
     assert high[0] - low[0] < 1e-9 * high[0]
+
+
+def test_fractions_of_a_long_walk():
+    """Exactly as long as it takes; elimination keeps the numbers short."""
+    actions = [[[0, i + 1]] for i in range(60)] + [[]]
+    target = np.arange(61) == 60
+    own = decisions_of(actions), np.ones(61), target, "max"
+    assert exact.expected(0, *own) == 2**61 - 2
+
+
+def test_fractions_end_where_they_take_too_long(monkeypatch):
+    actions = [[[0, i + 1]] for i in range(60)] + [[]]
+    own = decisions_of(actions), np.ones(61), np.arange(61) == 60, "max"
+    monkeypatch.setattr(exact, "_MAX_WORK", 150)
+    with pytest.raises(exact.TooLong):
+        exact.expected(0, *own)
+    many_choices = decisions_of([[[*range(1, 1002)]]] + [[]] * 1001)
+    with pytest.raises(exact.TooLong):  # shares of 1/1001 are not told from their neighbours
+        exact.probability(0, many_choices, np.arange(1002) > 5, np.ones(1002, bool), "max")
+
+
+@given(questions(), BESTS)
+def test_bounds_hold_where_policy_iteration_does_not_settle(question, best):
+    actions, target, through, rewards = question
+    values = [exact_probability(chain, target, through) for chain in chains_of(actions)]
+    sums = [exact_expected(chain, target, rewards) for chain in chains_of(actions)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mdp, "_MAX_ROUNDS", 0)
+        goal, some = np.asarray(target), np.asarray(through)
+        found = [
+            (probability(decisions_of(actions), goal, some, best), values),
+            (expected(decisions_of(actions), np.asarray(rewards, float), goal, best), sums),
+        ]
+    for (low, high, _), exact_ones in found:
+        for one, least, most in zip(best_of(exact_ones, best), low, high, strict=True):
+            assert least <= one <= most

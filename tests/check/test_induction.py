@@ -15,7 +15,13 @@ import snpjax as snp
 from snpjax.check import Certificate, CertificationStatus, model_digest
 from snpjax.check.induction import prove as prove_module
 from snpjax.check.induction.conditions import text_of
-from snpjax.check.induction.facts import few_facts, more_facts, strongest
+from snpjax.check.induction.facts import (
+    few_facts,
+    more_facts,
+    siphons_of,
+    strongest,
+    traps_of,
+)
 from snpjax.check.induction.invariance import invariance_of
 from snpjax.check.induction.minimal import k_inductive, minimised
 from snpjax.check.induction.models import relation_of
@@ -215,6 +221,41 @@ def test_facts_hold_of_the_graph(data):
         for configuration in graph:
             state = state_of(relation, configuration)
             assert holds(condition, relation, state) and holds(read, relation, state)
+
+
+def places_of(condition, relation):
+    return {relation.positions[v] for v, _ in condition.terms}
+
+
+@given(executions(), st.data())
+def test_traps_and_siphons(execution, data):
+    """No step leaves them, from any marking; and the siphon is the union of all that are empty."""
+    net, relation = execution.net, relation_of(execution)
+    traps, siphons = list(traps_of(relation)), list(siphons_of(relation))
+    for condition in [*traps, *siphons]:
+        assert holds(condition, relation, relation.initial)
+        for _ in range(4):
+            tokens = st.lists(st.integers(0, 4), min_size=net.num_places, max_size=net.num_places)
+            marking = tuple(data.draw(tokens))
+            if holds(condition, relation, marking):
+                for (fired,) in itertools.product(*relation.alternatives(marking)):
+                    after = relation.step(marking, (fired,))
+                    assert holds(condition, relation, after), (condition, marking, fired)
+    empty = [p for p in range(net.num_places) if not net.marking[p]]
+    takes = [
+        {int(p) for kind in (net.inputs, net.tests) for p, t, _ in kind.triples() if t == own}
+        for own in range(net.num_transitions)
+    ]
+    puts = [
+        {int(p) for t, p, _ in net.outputs.triples() if t == own}
+        for own in range(net.num_transitions)
+    ]
+    union = set()
+    for size in range(1, len(empty) + 1):
+        for some in map(set, itertools.combinations(empty, size)):
+            if all(takes[t] & some for t in range(net.num_transitions) if puts[t] & some):
+                union |= some
+    assert union == {p for condition in siphons for p in places_of(condition, relation)}
 
 
 def check_strengthening(model, condition):

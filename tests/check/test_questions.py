@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.check import QueryError, Status
+from snpjax.check import QueryError, Status, reach_probability
+from snpjax.check.probability import enclosure, exact, mdp
 from snpjax.check.query.number_query import parse_question
 from snpjax.explore import explore
 from snpjax.sleptsov import Arcs, Execution, Petri
@@ -121,6 +122,11 @@ def coin():
     )
 
 
+@pytest.fixture(scope="module")
+def coins_up_to_3(coin):
+    return snp.explore(coin, saturate={"counter": 4})
+
+
 @pytest.mark.parametrize(
     ("words", "symbols", "exact"),
     [
@@ -128,6 +134,8 @@ def coin():
         ("probability of eventually within 2 steps halted", "P=? [F<=2 halted]", Fraction(5, 9)),
         ("probability of always for 2 steps coin = 1", "P=? [G<=2 coin = 1]", Fraction(4, 9)),
         ("probability of next halted", "P=?[X halted]", Fraction(1, 3)),
+        ("probability of steady counter >= 3", "P=? [F G counter >= 3]", Fraction(8, 27)),
+        ("probability of infinitely often emits(coin)", "P=? [G F emits(coin)]", 0),
         ("probability of never emits(coin)", "P=? [G !emits(coin)]", Fraction(1, 3)),
         ("expected value of steps to halted", "E=? [ steps to halted ]", 3),
         ("expected value of 2*coin + 1 until halted", "E=? [2*coin + 1 U halted]", 9),
@@ -150,14 +158,70 @@ def test_who_chooses(coin):
     largest = snp.check(coin, "largest expected value of steps to halted", chosen=["coin"])
     assert largest.value == (float("inf"), float("inf"))
     assert "largest with choices of coin open, all others uniform" in str(largest)
+    assert snp.check(coin, "Smin=? [ coin = 0 ]", chosen=["coin"]).value == (0, 0)
+    assert snp.check(coin, "largest steady probability of coin = 0", chosen="all").value == (1, 1)
 
 
-def test_a_threshold_inside_of_the_gap_is_unknown(coin):
+@pytest.mark.parametrize(
+    ("question", "number"),
+    [
+        ("P{} [ F counter >= 3 ]", "8/27"),
+        ("P{} [ G counter < 3 ]", "19/27"),
+        ("P{} [ F<=2 halted ]", "5/9"),
+        ("P{} [ X halted ]", "1/3"),
+        ("E{} [ steps to halted ]", "3"),
+        ("E{} [ 2 * coin U halted ]", "6"),
+        ("P{} [ F G halted ]", "1"),
+        ("P{} [ F (counter = 1 & X halted) ]", "2/9"),
+        ("P{} [ (F counter = 1) & X X halted ]", "2/9"),
+    ],
+)
+def test_a_threshold_that_is_the_number(coins_up_to_3, question, number):
+    for relation in ("<=", ">="):
+        assert snp.check(coins_up_to_3, question.format(f" {relation} {number} ")).is_proved
+    for relation in ("<", ">"):
+        assert snp.check(coins_up_to_3, question.format(f" {relation} {number} ")).is_refuted
+    low, high = snp.check(coins_up_to_3, question.format(f" >= {number} ")).value
+    assert low <= Fraction(number) <= high and high - low <= 1e-15 * high
+
+
+def test_a_threshold_that_is_the_long_run_share():
+    neurons = [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y", 0, ["a -> a", "a -> a;1"])]
+    ring = snp.explore(snp.SpikingSystem(neurons, [("x", "y"), ("y", "x")]))
+    assert snp.check(ring, "S >= 0.4 [ x = 1 ]").is_proved  # 1 step of 2 or of 3
+    assert snp.check(ring, "S > 0.4 [ x = 1 ]").is_refuted
+
+
+def test_a_threshold_of_open_choices_that_is_the_number():
+    relay = snp.Neuron("relay", 1, ["a -> a", "a -> lambda"])
+    end = snp.Neuron("end", 0, ["a -> a", "a -> lambda"])
+    system = snp.SpikingSystem(
+        [relay, end, snp.Neuron("sink")], [("relay", "end"), ("end", "sink")]
+    )
+    assert snp.check(system, "P <= 1/2 [ F sink = 1 ]", chosen=["relay"]).is_proved
+    assert snp.check(system, "P < 1/2 [ F sink = 1 ]", chosen=["relay"]).is_refuted
+
+
+def test_a_threshold_inside_of_the_gap_is_unknown(coins_up_to_3, monkeypatch):
+    """Where fractions take too long."""
+    monkeypatch.setattr(exact, "_MAX_WORK", 0)
     for relation in ("<", "<=", ">", ">="):
-        verdict = snp.check(coin, f"P {relation} 8/27 [ F counter >= 3 ]")
+        verdict = snp.check(coins_up_to_3, f"P {relation} 8/27 [ F counter >= 3 ]")
         assert verdict.status is Status.UNKNOWN and "threshold" in verdict.reason
-    assert snp.check(coin, "P >= 0.2962962962 [ F counter >= 3 ]").is_proved
-    assert snp.check(coin, "P < 296296297e-9 [ F counter >= 3 ]").is_proved
+    assert snp.check(coins_up_to_3, "P >= 0.2962962962 [ F counter >= 3 ]").is_proved
+    assert snp.check(coins_up_to_3, "P < 296296297e-9 [ F counter >= 3 ]").is_proved
+
+
+def test_policy_iteration_that_does_not_settle_is_unknown(coins_up_to_3, monkeypatch):
+    monkeypatch.setattr(exact, "_MAX_WORK", 0)
+    monkeypatch.setattr(mdp, "_MAX_ROUNDS", 0)
+    monkeypatch.setattr(enclosure, "_MAX_ITERATIONS", 3)
+    verdict = snp.check(coins_up_to_3, "P >= 8/27 [ F counter >= 3 ]")
+    assert verdict.status is Status.UNKNOWN and "did not settle" in str(verdict)
+    low, high = verdict.value
+    assert 0 < low <= 8 / 27 <= high <= 1
+    found = reach_probability(coins_up_to_3, lambda c: c["counter"] >= 3)
+    assert found.error == float("inf")
 
 
 def test_a_limit_leaves_an_interval(coin):
@@ -194,9 +258,8 @@ def test_a_cut_number_leaves_an_interval(coin):
         ("P=? [F halted] & coin = 1", 16, "expected the end of the query"),
         ("Pmin >= 0.5 [F halted]", 1, "least and largest are asked for without a number"),
         ("Pmin=? [F halted]", 1, "all choices are random"),
-        ("Smax=? [halted]", 1, "steady probabilities are those of random choices"),
-        ("P=? [F G halted]", 8, "something of a path, where a condition is needed"),
-        ("P=? [infinitely often halted]", 6, "no probability is computed of this"),
+        ("Smax=? [halted]", 1, "all choices are random"),
+        ("E=? [steps to eventually halted]", 15, "where a condition is needed"),
         ("P=? [F (A [G halted])]", 9, "a path quantifier does not stand"),
         ("P=? [F coin >]", 14, "but the query ends"),
         ("P=? [F nix = 1]", 8, "there is no neuron 'nix'"),
@@ -224,6 +287,8 @@ def test_mistakes_of_arguments(coin):
         snp.check(coin, "always coin <= 1", chosen="all")
     with pytest.raises(ValueError, match="names of neurons in a list"):
         snp.check(coin, "Pmin=? [F halted]", chosen="coin")
+    with pytest.raises(ValueError, match="'coins'"):
+        snp.check(coin, "Pmin=? [F halted]", chosen=["coins"])
 
 
 def test_neurons_with_the_names_of_questions():
@@ -242,6 +307,9 @@ def test_a_net():
     low, high = snp.check(graph, "E=? [steps to p2 = 1]").value
     assert low <= 2 <= high and high - low < 1e-9
     assert snp.check(graph, "E > 2 [steps to p2 = 1]", chosen="all").is_refuted
+    for model in (graph, graph.system, net):
+        with pytest.raises(ValueError, match="'t1', but .* has no neurons. In a net one choice"):
+            snp.check(model, "Pmin=? [F p2 = 1]", chosen=["t1"])
 
 
 @pytest.mark.parametrize(

@@ -472,6 +472,7 @@ def test_by_default_only_where_the_graph_is_too_large(monkeypatch):
     model = contest.kanban(1)
     found = snp.check(model, "never halted")
     assert found.num_configurations == 160 and found.reductions == ()
+    monkeypatch.setattr(decide, "_FEW", 20)
     monkeypatch.setattr(decide, "_FIRST", 50)
     found = snp.check(model, "never halted")
     assert found.is_proved and found.num_configurations == 23 and len(found.reductions) == 2
@@ -481,6 +482,31 @@ def test_by_default_only_where_the_graph_is_too_large(monkeypatch):
     found = snp.check(contest.philosophers(3), "never halted", max_configurations=9)
     assert found.is_refuted and found.num_configurations == 9 and not found.reductions
     assert found.replay().halted
+
+
+def test_random_runs_come_before_a_large_graph(monkeypatch):
+    """They find what is reachable, not only halts, where a small graph does not show it."""
+    monkeypatch.setattr(decide, "_FEW", 9)
+    model = contest.philosophers(3)
+    forks = " + ".join(f'"{name}"' for name in model.net.place_names if "Fork" in name)
+    full = snp.explore(model)
+    for query in (
+        "never halted",
+        f"on some path eventually ({forks} <= 0 and halted)",
+        f"always {forks} >= 1",
+    ):
+        found = snp.check(model, query)
+        assert found.is_decided and found.status is snp.check(full, query).status
+        assert found.num_configurations == 9 and found.found_by == "random runs"
+        assert "found by random runs" in found.summary and found.replay() is not None
+        again = snp.check(model, query)
+        assert again.summary == found.summary and np.array_equal(again.spikes, found.spikes)
+    # What no run can reach is left to the graph; so is what is not about single configurations.
+    assert snp.check(model, f"never {forks} > 3").num_configurations == full.num_configurations
+    assert not snp.check(model, "on some path infinitely often not halted").found_by
+    # Halts of long runs that end after others have begun again.
+    only = snp.check(model, f"never (halted and {forks} > 0)")
+    assert only.is_proved and not only.found_by
 
 
 def test_a_reduced_graph_that_is_cut_short_proves_nothing():

@@ -8,6 +8,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.explore import explore
+from snpjax.explore.dot import LOOP_COLOUR, WITNESS_COLOUR
 from snpjax.explore.picture import MAX_CONFIGURATIONS, by_depth
 from tests.check.test_graph_exports import CHUNKS, growing, naturals, odd_names, parting
 from tests.support.helpers import with_ballast
@@ -75,6 +76,47 @@ def test_dot_names_timers_and_the_witness(graph):
     path = graph.path_to(last)
     assert [x.split()[0] for x in coloured if "->" not in x] == [f"{n}" for n in sorted(path)]
     assert len([x for x in coloured if "->" in x]) == len(path) - 1
+
+
+@pytest.fixture(scope="module")
+def refuted():
+    """A verdict whose witness comes to a ring, and goes round it for ever."""
+    rules = ["a -> a"]
+    neurons = [snp.Neuron("s", 1, rules), snp.Neuron("x", 0, rules), snp.Neuron("y", 0, rules)]
+    synapses = [("s", "x"), ("x", "y"), ("y", "x")]
+    return snp.check(
+        explore(snp.SpikingSystem(neurons, synapses), chunks=CHUNKS), "eventually halted"
+    )
+
+
+def test_the_loop_of_a_verdict_is_marked(refuted):
+    graph = refuted.graph
+    assert refuted.witness == (0, 1, 2, 1) and refuted.loop == 1
+    lines = graph.to_dot(witness=refuted).splitlines()
+    dashed = [x.split()[:3] for x in lines if "style=dashed" in x]
+    assert dashed == [["1", "->", "2"], ["2", "->", "1"]]
+    (path,) = (x.split()[:3] for x in lines if "->" in x and WITNESS_COLOUR in x)
+    assert path == ["0", "->", "1"]
+    (start,) = (x.split()[0] for x in lines if "repeats from here" in x)
+    assert start == "1"
+    root = ElementTree.fromstring(graph.to_svg(witness=refuted))
+    texts = ["".join(text.itertext()) for text in root.iter(f"{SPACE}text")]
+    assert texts.count("repeats from here") == 1
+    dashes = [x.get("stroke") for x in root.iter(f"{SPACE}path") if x.get("stroke-dasharray")]
+    assert dashes == [LOOP_COLOUR] * 2
+
+
+def test_verdicts_that_a_graph_cannot_show(refuted, graph):
+    with pytest.raises(ValueError, match="not about this graph"):
+        graph.to_dot(witness=refuted)
+    with pytest.raises(ValueError, match="no witness to draw"):
+        refuted.graph.to_svg(witness=snp.check(refuted.graph, "never halted"))
+
+
+def test_a_path_that_halts_has_no_loop():
+    graph = explore(with_ballast(parting()), chunks=CHUNKS)
+    verdict = snp.check(graph, "never halted")
+    assert verdict.is_refuted and "repeats" not in graph.to_dot(witness=verdict)
 
 
 def test_a_large_graph_is_refused(graph):

@@ -49,6 +49,17 @@ def main()
 }
 """
 
+#: One spike comes to a ring, and goes round it for ever.
+RING = """@model<spiking_psystems>
+def main()
+{
+  @mu = s, x, y;
+  @ms(s) = a;
+  @marcs = (s,x), (x,y), (y,x);
+  [a --> a]'s;  [a --> a]'x;  [a --> a]'y;
+}
+"""
+
 #: What case files call variants.
 VARIANTS = {"anti-spikes": AntiSpikes(), "exhaustive": Exhaustive()}
 

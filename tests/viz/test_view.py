@@ -1,6 +1,8 @@
 """The server of the page: whom it answers, and that its steps are those of the model."""
 
+import base64
 import errno
+import gzip
 import http.client
 import json
 import os
@@ -32,7 +34,7 @@ from snpjax.viz.page.server import MAX_CONNECTIONS
 from snpjax.viz.page.stepping import Refused, Stepper
 from snpjax.viz.page.texts import MAX_NEURONS
 from tests.support.command import invoke
-from tests.support.helpers import PAIR, quietly, with_ballast
+from tests.support.helpers import PAIR, RING, quietly, with_ballast
 from tests.support.processes import started
 
 
@@ -369,9 +371,62 @@ def test_a_question_that_makes_no_sense_is_refused(server):
         ("save", {"model": model, "format": "esnp"}, "`format` is 'esnp'"),
         ("edit", {"model": model, "neuron": 0, "spikes": 1}, "`spikes` is 1"),
         ("go", {"model": model, "configuration": 0}, "not explored yet"),
+        ("property", {"model": model, "query": "always nix = 1"}, "no neuron 'nix'"),
     ]:
         refused = asked(server, call, question, status=409)["refused"]
         assert problem in refused, (call, question)
+
+
+@pytest.mark.parametrize(
+    ("query", "spikes", "loop"),
+    [
+        ("eventually halted", [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 0]], 1),
+        ("always y = 0", [[1, 0, 0], [0, 1, 0], [0, 0, 1]], None),
+    ],
+)
+def test_the_computation_that_decides_a_query(query, spikes, loop):
+    session = Session("ring.pli", RING, query=query)
+    begun = session.answer("begin", {})
+    assert begun["query"] == query
+    answer = session.answer("property", {"model": begun["model"], "query": begun["query"]})
+    assert [row["spikes"] for row in answer["rows"]] == spikes
+    assert answer["loop"] == loop and answer["text"].startswith(f"{query}: ")
+    # It goes on from there as from any other step.
+    more = session.answer("step", {"model": begun["model"], "at": len(spikes) - 1, "count": 1})
+    assert len(more["rows"]) == 1 and more["rows"][0]["step"] == len(spikes)
+
+
+def test_the_computation_that_halts_has_no_loop():
+    session = Session("line.pli", RING.replace(", (y,x)", ""))
+    model = session.answer("begin", {})["model"]
+    answer = session.answer("property", {"model": model, "query": "infinitely often y = 1"})
+    assert answer["status"] == "refuted" and answer["loop"] is None
+    assert [row["halted"] for row in answer["rows"]] == [False, False, False, True]
+
+
+def test_the_computation_of_a_net_that_decides_a_query():
+    net = snp.SleptsovNet(
+        [1, 0], inputs=Arcs.of([(0, 0, 1), (1, 1, 1)]), outputs=Arcs.of([(1, 0, 1), (0, 1, 1)])
+    )
+    session = Session("net.lsn", model_text(net, format="lsn")[0])
+    model = session.answer("begin", {})["model"]
+    answer = session.answer("property", {"model": model, "query": "eventually halted"})
+    assert [row["spikes"] for row in answer["rows"]] == [[1, 0], [0, 1], [1, 0]]
+    assert answer["loop"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("--query always", "the query ends"),
+        ("--query P=?[X(halted)]", "no computation shows a number"),
+        ("--query halted --export page.html", "the page of --export shows a run"),
+    ],
+)
+def test_queries_that_the_page_cannot_open_at(tmp_path, line, problem):
+    (tmp_path / "ring.pli").write_text(RING)
+    result = invoke("view", tmp_path / "ring.pli", *line.split())
+    assert result.exit_code == 2 and problem in " ".join(result.stderr.split())
 
 
 def test_a_text_that_does_not_read_is_answered_with_its_errors(server):
@@ -420,7 +475,7 @@ def test_nets_of_unknown_suffixes_are_told_the_known_ones():
 
 def test_a_system_that_is_too_large_says_so():
     text = PAIR.replace("@mu = p, q;", f"@mu = p, q; @mu += r{{i}}: 1 <= i <= {MAX_NEURONS};")
-    with pytest.raises(snp.ReadError, match="more than the 5,000"):
+    with pytest.raises(snp.ReadError, match="more than the 20,000"):
         open_model("pair.pli", text, format=None, level="extended")
 
 
@@ -721,24 +776,27 @@ def test_every_configuration_of_the_graph_can_be_gone_to(server):
 # ---- one file ----
 
 
-class _Scripts(HTMLParser):
-    """What a browser takes for elements, and the texts of the scripts."""
+class _Elements(HTMLParser):
+    """What a browser takes for elements."""
 
     def __init__(self, text: str):
         HTMLParser.__init__(self)
         self.tags: list[str] = []
-        self.scripts: list[str] = []
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
-        if tag == "script":
-            self.scripts.append("")
 
-    def handle_data(self, data):
-        if self.tags[-1:] == ["script"]:
-            self.scripts[-1] += data
+
+def packed_in(page):
+    """What an exported page unpacks: its modules, and what it shows."""
+    (packed,) = re.findall(r'id="packed">([^<]*)</script>', page)
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
+def recorded_in(page):
+    return packed_in(page)["recorded"]
 
 
 def test_a_file_holds_a_run_and_no_markup_of_the_model():
@@ -749,22 +807,23 @@ def test_a_file_holds_a_run_and_no_markup_of_the_model():
     )
     page = recorded_page(found, max_steps=9, rest=0)
     assert HOSTILE not in page
-    seen = _Scripts(page)
-    assert seen.tags == _Scripts(plain).tags
-    value = json.loads(seen.scripts[1])
+    seen = _Elements(page)
+    assert seen.tags == _Elements(plain).tags
+    value = recorded_in(page)
     assert value["text"] == text
     run = snp.run(found.system, max_steps=9, choice=snp.UniformChoice(jr.key(0)))
     assert [row["spikes"] for row in value["rows"]] == run.configurations.tolist()
     # It needs nothing else, and may load nothing else.
     assert not re.search(r'(src|href)="(?!data:)', page)
     assert "default-src 'none'" in page
-    assert set(json.loads(seen.scripts[0])["imports"]) >= {"snpjax/main", "snpjax/dagre.esm"}
+    assert set(packed_in(page)["modules"]) >= {"snpjax/main", "snpjax/dagre.esm"}
+    assert len(page.encode()) <= 300_000
 
 
 def test_a_file_says_why_its_run_ends(monkeypatch):
     monkeypatch.setattr("snpjax.viz.page.models._MOST_STEPS", 2)
     found = open_model("p.pli", PAIR, format=None, level="extended")
-    value = json.loads(_Scripts(recorded_page(found, max_steps=9, rest=0)).scripts[1])
+    value = recorded_in(recorded_page(found, max_steps=9, rest=0))
     assert len(value["rows"]) == 3 and "keeps 2 steps" in value["refused"]
 
 
@@ -793,7 +852,7 @@ def test_export_writes_one_file(pair_file, tmp_path):
     target = tmp_path / "page.html"
     result = view(pair_file, "--export", target, "--steps", "2")
     assert result.exit_code == 0 and f"{target}: written" in result.output
-    value = json.loads(_Scripts(target.read_text()).scripts[1])
+    value = recorded_in(target.read_text())
     assert len(value["rows"]) == 3 and value["name"] == "pair.pli"
 
 

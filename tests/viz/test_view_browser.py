@@ -1,13 +1,9 @@
 """The interactive page in a real browser, without a screen: `pytest -m browser`."""
 
 import json
-import os
 import re
-import shutil
 import statistics
-import threading
 import xml.etree.ElementTree as ET
-from contextlib import contextmanager
 
 import jax.random as jr
 import numpy as np
@@ -22,109 +18,23 @@ from snpjax.spiking.model.rule import rule_text
 from snpjax.spiking.model.rule_syntax import parse_rule
 from snpjax.spiking.view.pretty import typeset
 from snpjax.testing import reference
-from snpjax.viz.page import PageServer, Session, open_model, recorded_page
-from tests.support.helpers import REPOSITORY, quietly
-
-
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="no playwright (pip install '.[browser]')"
+from snpjax.viz.page import open_model, recorded_page
+from tests.support.browser import (
+    HOSTILE,
+    NATURALS,
+    PATIENCE,
+    chromium as chromium,
+    neuron,
+    saved,
+    shown,
+    spikes,
+    step,
+    visit as visit,
 )
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = os.environ.get("SNPJAX_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-if CHROMIUM is None:
-    pytest.skip("no Chromium is on the path (apt-get install chromium)", allow_module_level=True)
+from tests.support.helpers import RING, quietly
+
 
 pytestmark = pytest.mark.browser
-#: It loads nothing of its own, and runs as root in a container, too.
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-NATURALS = (REPOSITORY / "examples" / "natural_numbers.pli").read_text()
-PATIENCE = 60_000  # milliseconds; a step is compiled first
-HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(chromium):
-    """Opens the page of a text, and in the end checks that nothing went wrong in it."""
-    left = []
-
-    def open_page(name=None, text=NATURALS, *, url=None, size=(1280, 720), scheme="light"):
-        server = None
-        if url is None:
-            server = PageServer(Session(name or "natural_numbers.pli", text))
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            url = server.url
-        context = chromium.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme
-        )
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        wrong = []
-        own = url.rpartition("/")[0] if server is None else url
-        page.on("pageerror", lambda error: wrong.append(f"{error}"))
-        page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
-        page.on(
-            "request",
-            lambda asked: asked.url.startswith((own, "data:", "blob:")) or wrong.append(asked.url),
-        )
-        page.server = server
-        left.append((context, server, wrong))
-        page.goto(url)
-        page.wait_for_selector("body.ready")
-        return page
-
-    yield open_page
-    for context, server, wrong in left:
-        context.close()
-        if server is not None:
-            server.shutdown()
-            server.server_close()
-        assert not wrong
-
-
-def shown(locator):
-    """What is expected of it, sooner or later."""
-    return playwright.expect(locator)
-
-
-def step(page, times=1):
-    """Press the button and wait until the step is shown."""
-    for _ in range(times):
-        where = page.inner_text("#where")
-        page.locator("#step:not([disabled])").click()
-        shown(page.locator("#where")).not_to_have_text(where, timeout=PATIENCE)
-
-
-def spikes(page):
-    """The counts in the neurons of the drawing."""
-    return [int(text) for text in page.locator("#network .neuron .count").all_text_contents()]
-
-
-def neuron(page, name):
-    return page.locator("#network .neuron").filter(has_text=re.compile(f"^{re.escape(name)}"))
-
-
-@contextmanager
-def saved(page):
-    """The file that is downloaded meanwhile."""
-    with page.expect_download() as waiting:
-        yield waiting
-    assert waiting.value.failure() is None
 
 
 # ---- opening and stepping ----
@@ -650,7 +560,8 @@ def test_a_step_of_a_thousand_neurons_takes_little_scripting(visit):
     ]
     synapses = [pair for pair in dict.fromkeys(synapses) if pair[0] != pair[1]]
     page = visit("many.snp.json", text_of(snp.SpikingSystem(neurons, synapses, output=names[:2])))
-    assert page.locator("#network .neuron").count() == 1000
+    assert page.locator("canvas.overview").count() > 0
+    assert page.locator("#network .neuron").count() == 0  # none is near
     tools = page.context.new_cdp_session(page)
     tools.send("Performance.enable")
 
@@ -665,8 +576,10 @@ def test_a_step_of_a_thousand_neurons_takes_little_scripting(visit):
         step(page)
         taken.append(scripting() - before)
     assert statistics.median(taken) < 0.1, taken
-    page.locator("#network .neuron").nth(500).dispatch_event("click")
-    shown(page.locator("#neuron h3")).not_to_be_empty()
+    page.fill("#search", "n500")
+    page.keyboard.press("Enter")
+    shown(page.locator("#neuron h3")).to_have_text("n500")
+    shown(neuron(page, "n500")).to_be_visible()
 
 
 def test_a_server_that_ended_is_told(visit):
@@ -677,3 +590,24 @@ def test_a_server_that_ended_is_told(visit):
     page.context.set_offline(True)
     page.click("#step")
     shown(page.locator("#message")).to_contain_text("The server has ended")
+
+
+def test_the_loop_of_a_witness_is_played_again_and_again(visit):
+    page = visit("ring.pli", RING, query="eventually halted")
+    message = "eventually halted: refuted (shown by 1 step, then 2 steps for ever)"
+    shown(page.locator("#message")).to_have_text(message, timeout=PATIENCE)
+    assert page.inner_text("#where") == "step 0 of 3" and spikes(page) == [1, 0, 0]
+    shown(page.locator("tr.loop")).to_have_count(3)
+    assert page.locator("tr.start th").inner_text() == "1"
+    assert page.locator(".repeats:visible").all_inner_texts() == ["repeats from here"]
+    seen = []
+    for _ in range(6):
+        step(page)
+        seen.append((page.inner_text("#where"), spikes(page)))
+    around = [
+        ("step 2 of 3, in the loop", [0, 0, 1]),
+        ("step 3 of 3, again as in step 1", [0, 1, 0]),
+    ]
+    assert seen == [("step 1 of 3, the loop begins", [0, 1, 0]), *around, *around, around[0]]
+    page.locator("#to-end").click()
+    shown(page.locator("#where")).to_have_text("step 3 of 3, again as in step 1")

@@ -426,6 +426,10 @@ def test_a_larger_graph_is_dots_and_a_large_one_is_counted(found):
     assert witness.get_xdata()[0] == found.depths[last]
     with pytest.raises(ValueError, match="no configuration 999999"):
         snp.viz.graph(found, witness=999_999)
+    verdict = snp.check(found, "eventually halted")
+    ax = snp.viz.graph(found, witness=verdict, max_texts=2)
+    (loop,) = (x for x in ax.collections if x.get_label() == "repeated for ever")
+    assert len(loop.get_paths()) == verdict.num_steps - verdict.loop
     with pytest.raises(ValueError, match="rules or emissions"):
         snp.viz.graph(found, labels="colours")  # pyright: ignore[reportArgumentType]
 

@@ -28,7 +28,8 @@ class Bisimilar(AbstractComparison):
 
     It is finer than equal traces: it also sees *when* a system decides. For deterministic systems
     the two are the same. A halting configuration emits nothing for ever, see `SameTraces`, as also
-    for the arguments. The graphs must be complete; otherwise the systems are compared as far as
+    for the arguments. Steps of nets are labelled by the name of the transition and its
+    multiplicity. The graphs must be complete; otherwise the systems are compared as far as
     everything is known.
 
     ```python

@@ -1,26 +1,33 @@
-"""What a comparison of two systems is, and which of their neurons get the same input."""
+"""What a comparison of two systems or nets is, and which neurons get the same input."""
 
 import abc
 from dataclasses import dataclass
+from typing import Any
 
+from ...explore import Graph
+from ...sleptsov.model.net import AbstractRunnableNet
 from ...spiking.model.environment import AnyInput
 from ...spiking.model.population import AnySystem
-from ..systems import SpikingGraph
 from .result import SIDES, Equivalence
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two systems to compare.
+    """Two systems to compare, or two nets.
 
     - `systems`: as they were given.
     - `graphs`: their configurations, with an environment if any input is compared.
     - `inputs`: the neurons that get it, matched by order.
     """
 
-    systems: tuple[AnySystem, AnySystem]
-    graphs: tuple[SpikingGraph, SpikingGraph]
+    systems: tuple[Any, Any]
+    graphs: tuple[Graph[Any, Any], Graph[Any, Any]]
     inputs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+    @property
+    def noun(self) -> str:
+        """What is compared."""
+        return "net" if isinstance(self.systems[0], AbstractRunnableNet) else "system"
 
     @property
     def cut(self) -> str:
@@ -29,7 +36,7 @@ class Pair:
         found = [(f"the {name}", graph.reason) for name, graph in both if not graph.is_complete]
         if len(found) == 2 and found[0][1] == found[1][1]:
             found = [("either", found[0][1])]
-        texts = (f"not all of {which} system is known, because {why}" for which, why in found)
+        texts = (f"not all of {which} {self.noun} is known, because {why}" for which, why in found)
         return "; ".join(texts)
 
 

@@ -1,13 +1,16 @@
 """`equivalent`: the one entry point."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 from ...explore import Graph, explore
-from ...machine import AbstractCapacity, LayoutLike
+from ...machine import AbstractCapacity, Explorable, LayoutLike
+from ...sleptsov.model.net import AbstractRunnableNet
 from ...spiking.model.population import AnySystem
 from ..systems import SpikingGraph
 from ..tracing import on_host
 from .comparison import AbstractComparison, Pair, matched
+from .nets import NetGraph
 from .result import Equivalence
 from .traces import SameTraces
 
@@ -17,8 +20,8 @@ _SAME_TRACES = SameTraces()
 
 @on_host("equivalent")
 def equivalent(
-    first: AnySystem | SpikingGraph,
-    second: AnySystem | SpikingGraph,
+    first: AnySystem | AbstractRunnableNet | SpikingGraph | NetGraph,
+    second: AnySystem | AbstractRunnableNet | SpikingGraph | NetGraph,
     /,
     *,
     by: AbstractComparison = _SAME_TRACES,
@@ -31,12 +34,13 @@ def equivalent(
     chunks: Sequence[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Equivalence:
-    """Whether two systems are equivalent.
+    """Whether two systems, or two nets, are equivalent.
 
     **Arguments:**
 
-    - `first`, `second`: systems, or graphs that `snpjax.explore` made of them.
-    - `by`: in which sense: `SameTraces()`, by default; `SameNumbers(up_to)`; `Bisimilar()`.
+    - `first`, `second`: both systems or both nets, or graphs that `snpjax.explore` made of them.
+    - `by`: in which sense: `SameTraces()`, by default; `Bisimilar()`; of systems
+      `SameNumbers(up_to)`; of nets `SameMarkings()`.
     - `max_configurations`, `max_depth`, `saturate`, `clock`, `layout`, `capacity`, `chunks`,
       `progress`: as for `snpjax.explore`.
 
@@ -45,8 +49,9 @@ def equivalent(
 
     Where neurons divide or bud outputs are labels: all neurons with one emit together.
 
-    **Raises:** `ValueError` if the systems cannot be compared: another number of outputs or inputs;
-    `NotImplementedError` for nets.
+    **Raises:** `ValueError` if the systems cannot be compared: another number of outputs or inputs,
+    a system and a net, or inputs of nets; `NotImplementedError` for other models, and where the
+    sense has no meaning for them.
 
     ```python
     one = snp.SpikingSystem([snp.Neuron("n", 2, ["a^2/a -> a", "a -> a"])], output="n")
@@ -54,16 +59,24 @@ def equivalent(
     assert equivalent(one, other)
     ```
     """
+    models = [one.system if isinstance(one, Graph) else one for one in (first, second)]
+    nets = [isinstance(model, AbstractRunnableNet) for model in models]
+    if any(nets) and any(isinstance(model, AnySystem) for model in models):
+        raise ValueError(
+            "A net and a system of neurons do different things in a step. Compare two nets, or two "
+            "systems."
+        )
+    if any(nets) and by.environment is not None:
+        raise ValueError("A net has no inputs. Leave out `inputs`.")
     environments = (
         None if by.environment is None else matched(_listed(first, second), by.environment)
     )
     systems, graphs = [], []
     for side, model in enumerate((first, second)):
-        system = model.system if isinstance(model, Graph) else model
-        if not isinstance(system, AnySystem):
+        system: Any = models[side]
+        if not isinstance(system, AnySystem | AbstractRunnableNet):
             raise NotImplementedError(
-                f"{system!r} has no outputs to compare. Systems of neurons are compared; of nets "
-                "look at their graphs."
+                f"{system!r} has no outputs to compare. Systems of neurons are compared, and nets."
             )
         systems.append(system)
         if isinstance(model, Graph):
@@ -71,7 +84,7 @@ def equivalent(
             continue
         graphs.append(
             explore(
-                system,
+                cast("Explorable[Any, Any]", system),
                 max_configurations=max_configurations,
                 max_depth=by.depth if max_depth is None else max_depth,
                 inputs=None if environments is None else environments[side],

@@ -2,17 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Int
 
+from ...explore import Graph
 from ...explore.successors import NO_EDGE, Following, following, ranges
+from ...sleptsov.model.net import AbstractRunnableNet
 from ...spiking.model.environment import environment_of
 from ...spiking.model.population import AnySystem
 from ...spiking.model.system import is_growing
 from ...spiking.view.configurations import Transitions
 from ..systems import SpikingGraph, positions, system_of
+from .nets import steps_of_net, transition_names
 
 
 #: One label: the spikes of the input neurons, then those of the outputs, then 1 for a halt.
@@ -32,6 +35,8 @@ class Labelled:
     - `edges`: which edge of its graph each step is, or `NO_EDGE`.
     - `is_open`: the configurations whose steps are not known.
     - `rows`: the distinct labels, ascending; `num_inputs` of their entries are input.
+    - `transitions`: of nets, the names of what fires: labels are the number of one of them, from 1
+      on, and its multiplicity; a halting marking has no step unless the halt can be seen.
     """
 
     starts: tuple[int, int]
@@ -43,6 +48,7 @@ class Labelled:
     rows: Int[np.ndarray, "labels columns"]
     num_inputs: int
     sees_halting: bool
+    transitions: tuple[str, ...] | None = None
 
     @property
     def num_configurations(self) -> int:
@@ -74,28 +80,23 @@ class Labelled:
 
 
 def side_by_side(
-    first: SpikingGraph,
-    second: SpikingGraph,
+    first: Graph[Any, Any],
+    second: Graph[Any, Any],
     *,
     inputs: tuple[Sequence[str], Sequence[str]] = ((), ()),
     sees_halting: bool = False,
 ) -> Labelled:
-    """Two graphs as one labelled graph; outputs and `inputs` are matched by their order.
+    """Two graphs as one labelled graph; outputs and `inputs` are matched by their order,
+    transitions of nets by their names.
 
     **Raises:** `ValueError` if the systems do not have the same number of output neurons.
     """
-    graphs = (first, second)
-    systems = [system_of(graph) for graph in graphs]
-    sizes = [len(columns_of(system, system.output)) for system in systems]
-    if sizes[0] != sizes[1]:
-        raise ValueError(
-            f"The first system has {sizes[0]} output neurons, the second {sizes[1]}. Outputs are "
-            "compared in their order: give both systems the same number."
-        )
-    parts = [
-        _steps(graph, [*map(environment_of, names), *system.output], sees_halting)
-        for graph, system, names in zip(graphs, systems, inputs, strict=True)
-    ]
+    graphs, transitions = (first, second), None
+    if isinstance(first.system, AbstractRunnableNet):
+        transitions = transition_names(graphs)
+        parts = [steps_of_net(one, transitions, sees_halting=sees_halting) for one in graphs]
+    else:
+        parts = _parts(graphs, inputs, sees_halting)
     start = first.num_configurations
     (own, own_rows), (others, other_rows) = parts
     targets = np.concatenate([own.targets.astype(np.int64), others.targets + start])
@@ -117,7 +118,27 @@ def side_by_side(
         rows=rows[where],
         num_inputs=len(inputs[0]),
         sees_halting=sees_halting,
+        transitions=transitions,
     )
+
+
+def _parts(
+    graphs: tuple[SpikingGraph, SpikingGraph],
+    inputs: tuple[Sequence[str], Sequence[str]],
+    sees_halting: bool,
+) -> list[tuple[Following, Int[np.ndarray, "steps columns"]]]:
+    """The steps of two systems by what their outputs emit."""
+    systems = [system_of(graph) for graph in graphs]
+    sizes = [len(columns_of(system, system.output)) for system in systems]
+    if sizes[0] != sizes[1]:
+        raise ValueError(
+            f"The first system has {sizes[0]} output neurons, the second {sizes[1]}. Outputs are "
+            "compared in their order: give both systems the same number."
+        )
+    return [
+        _steps(graph, [*map(environment_of, names), *system.output], sees_halting)
+        for graph, system, names in zip(graphs, systems, inputs, strict=True)
+    ]
 
 
 def _steps(

@@ -18,6 +18,7 @@ from ...spiking.view.solution import Solution
 
 if TYPE_CHECKING:
     from .comparison import AbstractComparison
+    from .nets import NetRun
 
 
 #: How the two systems are called.
@@ -68,6 +69,7 @@ class Difference:
     """What one system does and the other one cannot.
 
     - `statement`: the difference in words.
+    - `noun`: what is compared, systems or nets.
     - `runs`: a run of each system: the one that shows it, and the nearest to it of the other one,
       which may be `None` when there is no such run at all.
     - `shown_by`: 0 or 1, the system that does it.
@@ -75,10 +77,11 @@ class Difference:
 
     statement: str
     shown_by: int
-    runs: tuple[OneRun | None, OneRun | None]
+    runs: tuple["OneRun | NetRun | None", "OneRun | NetRun | None"]
+    noun: str = "system"
 
     @property
-    def run(self) -> OneRun:
+    def run(self) -> "OneRun | NetRun":
         """The run that shows the difference."""
         found = self.runs[self.shown_by]
         assert found is not None
@@ -86,7 +89,7 @@ class Difference:
 
     def __str__(self) -> str:
         shown = zip(SIDES, self.runs, strict=True)
-        parts = [f"the {name} system:\n{one}" for name, one in shown if one is not None]
+        parts = [f"the {name} {self.noun}:\n{one}" for name, one in shown if one is not None]
         return "\n".join([self.statement, *parts])
 
 

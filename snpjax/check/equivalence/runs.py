@@ -12,6 +12,7 @@ from ...spiking.model.population import AnySystem
 from ..systems import SpikingGraph, system_of
 from .comparison import Pair
 from .labelled import Labelled, columns_of, emitted
+from .nets import NetRun, net_run
 from .result import OneRun
 
 
@@ -61,9 +62,11 @@ def answers(labelled: Labelled, configurations: Int[np.ndarray, " some"], label:
     return found[(labelled.rows[found, : labelled.num_inputs] == some).all(axis=1)].tolist()
 
 
-def run_along(labelled: Labelled, pair: Pair, side: int, path: Sequence[int]) -> OneRun:
-    """The run of a system that makes the steps of a path."""
+def run_along(labelled: Labelled, pair: Pair, side: int, path: Sequence[int]) -> OneRun | NetRun:
+    """The run of a system or a net that makes the steps of a path."""
     edges = labelled.edges[np.asarray(path, np.int64)]
+    if labelled.transitions is not None:
+        return net_run(pair.graphs[side], edges, pair.systems[side])
     return run_of_edges(pair.graphs[side], edges, pair.systems[side], pair.inputs[side])
 
 

@@ -22,6 +22,9 @@ class SameTraces(AbstractComparison):
     says so, and a trace may be continued by zeros. Outputs are compared in the order of
     `system.output`, and step by step: a delay is a difference.
 
+    Of nets: the same sequences of firings, each the name of a transition and its multiplicity. With
+    `halting` the same ones that end in a halt, too.
+
     **Arguments:**
 
     - `inputs`: compare on every train of input, `AnyInput(length)`: for each of them the sets of
@@ -123,11 +126,12 @@ def difference_of(
     runs = [run_along(labelled, pair, shown_by, path)]
     runs.insert(1 - shown_by, run_along(labelled, pair, 1 - shown_by, other_path))
     instead = " or ".join(_does(labelled, x) for x in answers(labelled, others, label))
+    noun = pair.noun
     statement = (
-        f"In step {len(path)}{after} the {SIDES[shown_by]} system can {_does(labelled, label)}, "
+        f"In step {len(path)}{after} the {SIDES[shown_by]} {noun} can {_does(labelled, label)}, "
         f"the {SIDES[1 - shown_by]} can only {instead or 'do nothing'}."
     )
-    return Difference(statement, shown_by, (runs[0], runs[1]))
+    return Difference(statement, shown_by, (runs[0], runs[1]), noun)
 
 
 def _does(labelled: Labelled, label: int) -> str:
@@ -135,6 +139,10 @@ def _does(labelled: Labelled, label: int) -> str:
     if labelled.is_halt(label):
         return "halt"
     spikes = labelled.output_of(label)
+    if labelled.transitions is not None:
+        number, copies = spikes
+        name = labelled.transitions[number - 1]
+        return f"fire {name}" if copies == 1 else f"fire {name} x {copies}"
     return f"emit {spikes[0] if len(spikes) == 1 else spikes}"
 
 

@@ -269,13 +269,15 @@ def few_facts(relation: AbstractRelation, samples: Sequence[State], query: Formu
         for x in asked
         if len(x.terms) > 1 and all(v in relation.positions for v, _ in x.terms)
     ]
-    traps = _traps(relation) if isinstance(relation, NetRelation) else ()
+    is_net = isinstance(relation, NetRelation)
+    traps, siphons = (traps_of(relation), siphons_of(relation)) if is_net else ((), ())
     return _joined(
         samples,
         ConstantSums(relation),
         BoundedSums(relation, sums, sorted(numbers), samples),
         Listed(relation, "remainder of a guard", _single_remainders(relation, asked)),
         Listed(relation, "marked trap", list(traps)),
+        Listed(relation, "empty siphon", list(siphons)),
     )
 
 
@@ -379,7 +381,7 @@ def _single_remainders(relation: AbstractRelation, asked: Sequence[Comparison]) 
     return found
 
 
-def _traps(relation: NetRelation) -> Iterator[Formula]:
+def traps_of(relation: NetRelation) -> Iterator[Formula]:
     """Sets of places that, once marked, stay so: whatever takes from one puts into one."""
     takers: list[list[int]] = [[] for _ in range(relation.num_places)]
     for t, arcs in enumerate(relation.inputs):
@@ -403,6 +405,25 @@ def _traps(relation: NetRelation) -> Iterator[Formula]:
             if larger not in seen:
                 seen.add(larger)
                 todo.append(larger)
+
+
+def siphons_of(relation: NetRelation) -> Iterator[Formula]:
+    """The largest set of places that, once empty, stays so: whatever puts into one of them takes
+    from one, or tests one. It holds all smaller ones that are empty in the beginning."""
+    some = {p for p in range(relation.num_places) if not relation.initial[p]}
+    needs = [
+        {p for kind in (relation.inputs, relation.tests) for p, _ in kind[t]}
+        for t in range(relation.num_transitions)
+    ]
+    while filled := {
+        p
+        for t, arcs in enumerate(relation.outputs)
+        for p, _ in arcs
+        if p in some and not needs[t] & some
+    }:
+        some -= filled
+    if some:
+        yield compared({relation.variables[p]: 1 for p in sorted(some)}, "=", 0)
 
 
 def _prime_factors(number: int) -> list[int]:

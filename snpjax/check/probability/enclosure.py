@@ -3,14 +3,13 @@
 Every bound is checked, or iterated, with roundings that are all added on its own side.
 """
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
-from scipy.sparse import csr_array
+from jaxtyping import Float
 
 from ...explore.conditions import Where
-from ...explore.strongly_connected import strong_parts
+from .equations import OptimalityEquations, of_expected, of_probability
 from .mdp import Amounts, Decisions
 
 
@@ -24,20 +23,26 @@ _MARGIN, _WIDER, _WIDEST = 1e-15, 4.0, 1e-4
 _TIE = 1e-9
 
 
+class Enclosure(NamedTuple):
+    """Of a number for every configuration.
+
+    - `is_settled`: whether policy iteration found the guess that they were made from; otherwise
+      they hold, but may be far from each other.
+    """
+
+    low: Amounts
+    high: Amounts
+    is_settled: bool = True
+
+    def at_most_1(self) -> "Enclosure":
+        return self._replace(high=np.minimum(self.high, 1.0))
+
+
 def probability(
     decisions: Decisions, target: Where, through: Where, best: Literal["min", "max"]
-) -> tuple[Amounts, Amounts]:
+) -> Enclosure:
     """Bounds of the least or largest probability to reach a target through some configurations."""
-    decisions = decisions.only(through[decisions.owner] & ~target[decisions.owner])
-    if best == "min":
-        zero, one = decisions.may_avoid(target), decisions.surely_all(target)
-    else:
-        zero = ~decisions.can_reach(target, np.ones(len(decisions.owner), bool))[0]
-        one = decisions.surely_some(target)[0]
-    known = np.where(one, 1.0, np.where(zero, 0.0, np.nan))
-    cost = np.zeros(len(decisions.owner))
-    low, high = _enclose(decisions, known, cost, best)
-    return low, np.minimum(high, 1.0)
+    return _enclosed(of_probability(decisions, target, through, best)).at_most_1()
 
 
 def expected(
@@ -45,17 +50,10 @@ def expected(
     reward: Float[np.ndarray, " configurations"],
     target: Where,
     best: Literal["min", "max"],
-) -> tuple[Amounts, Amounts]:
+) -> Enclosure:
     """Bounds of the least or largest expected sum of what is at least 0 in each configuration,
     until a target is reached; infinite where that is not so with probability 1."""
-    decisions = decisions.only(~target[decisions.owner])
-    if best == "min":
-        surely, _ = decisions.surely_some(target)
-        decisions = decisions.only(decisions.stays(surely))
-    else:
-        surely = decisions.surely_all(target)
-    known = np.where(target, 0.0, np.where(surely, np.nan, np.inf))
-    return _enclose(decisions, known, reward[decisions.owner], best)
+    return _enclosed(of_expected(decisions, reward, target, best))
 
 
 def within(
@@ -64,7 +62,7 @@ def within(
     through: Where,
     steps: int,
     best: Literal["min", "max"],
-) -> tuple[Amounts, Amounts]:
+) -> Enclosure:
     """Bounds of the least or largest probability to reach a target within some steps, by who knows
     their number."""
     decisions = decisions.only(through[decisions.owner] & ~target[decisions.owner])
@@ -74,74 +72,55 @@ def within(
     for _ in range(steps):
         low = _best(decisions, cost, low, best, "low", known)
         high = _best(decisions, cost, high, best, "high", known)
-    return low, np.minimum(high, 1.0)
+    return Enclosure(low, high).at_most_1()
 
 
 def after_a_step(
     decisions: Decisions, target: Where, remains: Where, best: Literal["min", "max"]
-) -> tuple[Amounts, Amounts]:
+) -> Enclosure:
     """Bounds of the least or largest probability to be in a target after one step; where there is
     none, `remains` says whether that is so."""
     known = np.where(np.diff(decisions.first_action) > 0, np.nan, remains.astype(float))
     cost, x = np.zeros(len(decisions.owner)), target.astype(float)
     low, high = (_best(decisions, cost, x, best, side, known) for side in ("low", "high"))
-    return low, np.minimum(high, 1.0)
+    return Enclosure(low, high).at_most_1()
 
 
-def mixed(decisions: Decisions, known: Amounts) -> tuple[Amounts, Amounts]:
-    """Bounds of the mean of what is known where a chain ends, at most 1, from everywhere."""
-    low, high = _enclose(decisions, known, np.zeros(len(decisions.owner)), "max")
-    return low, np.minimum(high, 1.0)
+def mixed(decisions: Decisions, known: Amounts, best: Literal["min", "max"] = "max") -> Enclosure:
+    """Bounds of the least or largest mean of what is known where a process ends, at most 1."""
+    equations = OptimalityEquations(decisions, known, np.zeros(len(decisions.owner)), best)
+    return _enclosed(equations).at_most_1()
 
 
-def _enclose(
-    decisions: Decisions,
-    known: Amounts,
-    cost: Float[np.ndarray, " actions"],
-    best: Literal["min", "max"],
-) -> tuple[Amounts, Amounts]:
-    """Bounds of x = cost + P x, the least or largest, where `known` is NaN. Every configuration
-    there has an action, and those where costs are 0 may form end components."""
-    is_open = np.isnan(known)
-    if not is_open.any():
-        return known, known
-    kept = is_open[decisions.owner]
-    decisions, cost = decisions.only(kept), cost[kept]
-    part, inner = end_components(decisions, (cost == 0) & decisions.stays(is_open))
-    if inner.any():
-        merged, order = decisions.merged(part, ~inner)
-        size = merged.num_configurations
-        known_there = np.full(size, np.nan)
-        known_there[part[~is_open]] = known[~is_open]
-        low, high = _enclose_merged(merged, known_there, cost[order], best)
-        return low[part], high[part]
-    return _enclose_merged(decisions, known, cost, best)
+def _enclosed(equations: OptimalityEquations) -> Enclosure:
+    """Bounds of the solution: the guess of policy iteration is moved until it can be checked that
+    the equations do not make it worse (Hartmanns, Kaminski 2020), and iterated."""
+    if not equations.is_open.any():
+        return Enclosure(equations.known, equations.known)
+    equations, part = equations.without_end_components()
+    low, high, is_settled = _enclosed_merged(equations)
+    return Enclosure(low[part], high[part], is_settled)
 
 
-def _enclose_merged(
-    decisions: Decisions,
-    known: Amounts,
-    cost: Float[np.ndarray, " actions"],
-    best: Literal["min", "max"],
-) -> tuple[Amounts, Amounts]:
-    """The same without end components. Then a bound that the equations do not make worse is one of
-    their only solution; where some choices take for ever they cost infinitely much (Bertsekas,
-    Tsitsiklis 1991). So the guess of policy iteration is moved until that can be checked
-    (Hartmanns, Kaminski 2020), and iterated."""
+def _enclosed_merged(equations: OptimalityEquations) -> Enclosure:
+    decisions, known = equations.decisions, equations.known
+    cost, best = equations.cost, equations.best
     is_open = np.isnan(known)
     is_sum = bool(cost.any())
     low = np.where(is_open, 0.0, known)
     high = np.where(is_open, np.inf if is_sum else 1.0, known)
     _, policy = decisions.surely_some(~is_open & np.isfinite(known))
-    x, _ = decisions.solve(known, cost, policy, best)
+    x, _, _, is_settled = decisions.solve(known, cost, policy, best)
     scale = max(1.0, float(x[is_open].max()))
     # The longest stay, over all choices or, where some take for ever, over the best ones.
     quick = decisions
     if is_sum and best == "min":
         value = cost + decisions.matrix @ np.where(np.isfinite(x), x, 0.0)
         quick = decisions.only(value <= x[decisions.owner] + _TIE * scale)
+        if np.any(np.diff(quick.first_action)[is_open] == 0):  # the guess is none
+            quick = decisions
     ending = np.where(is_open, np.nan, 0.0)
-    stay, _ = quick.solve(ending, 1.0, quick.first_action[:-1], "max")
+    stay = quick.solve(ending, 1.0, quick.first_action[:-1], "max").values
     margin = _MARGIN * scale
     while margin <= _WIDEST * scale:
         below = np.where(is_open, np.maximum(x - margin * stay, 0.0), known)
@@ -165,7 +144,7 @@ def _enclose_merged(
         if np.array_equal(new_low, low) and np.array_equal(new_high, high):
             break
         low, high = new_low, new_high
-    return low, high
+    return Enclosure(low, high, is_settled)
 
 
 def _best(
@@ -186,29 +165,3 @@ def _best(
         pick = np.maximum if best == "max" else np.minimum
         found[has] = pick.reduceat(values, decisions.first_action[has])
     return np.where(np.isnan(known), found, known)
-
-
-def end_components(
-    decisions: Decisions, among: Bool[np.ndarray, " actions"]
-) -> tuple[Int[np.ndarray, " configurations"], Bool[np.ndarray, " actions"]]:
-    """The largest sets of configurations that some of the actions keep within, and connect: the
-    number of each configuration's, alone or not, and the actions that do so.
-
-    ??? cite "Source"
-        de Alfaro 1997, algorithm 3.1.
-    """
-    inner = among.copy()
-    size = decisions.num_configurations
-    rows, columns = decisions.matrix.nonzero()
-    while True:
-        kept = inner[rows]
-        pairs = np.unique(decisions.owner[rows[kept]] * size + columns[kept])
-        ones = np.ones(len(pairs), bool)
-        edges = csr_array((ones, (pairs // size, pairs % size)), shape=(size, size))
-        _, part = strong_parts(edges)
-        leaves = rows[part[columns] != part[decisions.owner[rows]]]
-        left = inner.copy()
-        left[leaves] = False
-        if np.array_equal(left, inner):
-            return part, inner
-        inner = left

@@ -16,7 +16,7 @@ from ...explore.conditions import Where, certain_condition
 from ...explore.graph import Graph
 from ...machine import ConfigurationsT, StepsT
 from ..tracing import on_host
-from .mdp import Amounts, Decisions
+from .mdp import Amounts, Decisions, PolicyValues
 
 
 #: Configurations by what holds of them, by number, or one truth value each.
@@ -35,7 +35,8 @@ class Quantity:
     - `error`: no finite value is wrong by more: from the residual of the linear equations, and how
       much that can be enlarged. Values that follow from the graph alone (probabilities 0 and 1,
       infinite times) are exact. Where rules are chosen this is the error for the choices that were
-      found, of which no change in one configuration gains more than 1e-11 of the value.
+      found, of which no change in one configuration gains more than 1e-11 of the value; infinite
+      if no such choices were found because of rounding.
     """
 
     values: Amounts = field(repr=False)
@@ -93,7 +94,7 @@ def reach_probability_range(
     decisions, goal = Decisions.of(graph, chosen), _holds(graph, target)
     reached, first = decisions.can_reach(goal, np.ones(len(decisions.owner), bool))
     known = _known(~reached, decisions.surely_some(goal)[0], 1.0)
-    return _least_probability(decisions, goal), Quantity(*decisions.solve(known, 0.0, first, "max"))
+    return _least_probability(decisions, goal), _quantity(decisions.solve(known, 0.0, first, "max"))
 
 
 @on_host("check.halting_time")
@@ -133,7 +134,7 @@ def halting_time_range(
     decisions, halting = Decisions.of(graph, chosen), graph.is_halting
     surely, first = decisions.surely_some(halting)
     known = _known(halting, ~surely, np.inf)
-    return Quantity(*decisions.solve(known, 1.0, first, "min")), _most_time(decisions, halting)
+    return _quantity(decisions.solve(known, 1.0, first, "min")), _most_time(decisions, halting)
 
 
 @on_host("check.halting_distribution")
@@ -193,12 +194,16 @@ def _known(zero: Where, other: Where, value: float) -> Amounts:
     return known
 
 
+def _quantity(solution: PolicyValues) -> Quantity:
+    return Quantity(solution.values, solution.error)
+
+
 def _least_probability(decisions: Decisions, target: Where) -> Quantity:
     known = _known(decisions.may_avoid(target), decisions.surely_all(target), 1.0)
     # Every way to choose leaves the rest: where it could stay for ever, it could avoid the target.
-    return Quantity(*decisions.solve(known, 0.0, decisions.first_action[:-1], "min"))
+    return _quantity(decisions.solve(known, 0.0, decisions.first_action[:-1], "min"))
 
 
 def _most_time(decisions: Decisions, halting: Where) -> Quantity:
     known = _known(halting, ~decisions.surely_all(halting), np.inf)
-    return Quantity(*decisions.solve(known, 1.0, decisions.first_action[:-1], "max"))
+    return _quantity(decisions.solve(known, 1.0, decisions.first_action[:-1], "max"))

@@ -7,7 +7,7 @@ equally likely. An action is what some neurons select; the others choose uniform
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -36,6 +36,20 @@ _LARGE_PART = 4096
 _MAX_ITERATIONS = 200
 # I - P needs no pivoting: its diagonal dominates.
 _DIAGONAL = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+
+
+class PolicyValues(NamedTuple):
+    """What policy iteration found.
+
+    - `error`: no finite value is wrong by more, for this policy; infinite if it is not settled.
+    - `policy`: the action of each configuration whose value was not known, and -1 elsewhere.
+    - `is_settled`: whether no other policy seemed better. Rounding errors may prevent that.
+    """
+
+    values: Amounts
+    error: float
+    policy: FirstActions
+    is_settled: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +114,22 @@ class Decisions:
         return cls(first, owner, matrix, int(choices.max(initial=1)))
 
     def with_steps(
-        self, states: Int[np.ndarray, " some"], targets: Int[np.ndarray, " some"]
+        self,
+        states: Int[np.ndarray, " some"],
+        targets: Int[np.ndarray, " some"],
+        size: int | None = None,
     ) -> "Decisions":
-        """One action more for some states that have none: the step to another state."""
+        """One action more for some states: the step to another state. `size` is the number of
+        states then; those that are new have no actions."""
+        size = self.num_configurations if size is None else size
         owner = np.concatenate([self.owner, states])
         order = np.argsort(owner, kind="stable")
-        every = np.arange(len(states))
-        shape = (len(states), self.num_configurations)
-        steps = csr_array((np.ones(len(states)), (every, targets)), shape=shape)
-        first = np.searchsorted(owner[order], np.arange(self.num_configurations + 1))
-        matrix = csr_array(vstack([self.matrix, steps]))[order]
+        every, ones = np.arange(len(states)), np.ones(len(states))
+        steps = csr_array((ones, (every, targets)), shape=(len(states), size))
+        old = self.matrix
+        old = csr_array((old.data, old.indices, old.indptr), shape=(len(self.owner), size))
+        first = np.searchsorted(owner[order], np.arange(size + 1))
+        matrix = csr_array(vstack([old, steps]))[order]
         return Decisions(first, owner[order], matrix, self.most_choices)
 
     def only(self, kept: Bool[np.ndarray, " actions"]) -> "Decisions":
@@ -134,6 +154,11 @@ class Decisions:
     @property
     def num_configurations(self) -> int:
         return len(self.first_action) - 1
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether nobody has a choice."""
+        return bool(np.all(np.diff(self.first_action) <= 1))
 
     # ---- what holds for sure: by the graph alone, hence exactly ----
 
@@ -203,17 +228,18 @@ class Decisions:
         cost: Float[np.ndarray, " actions"] | float,
         policy: FirstActions,
         best: Literal["min", "max"],
-    ) -> tuple[Amounts, float]:
+    ) -> PolicyValues:
         """The least or largest x = cost + P x where `known` is NaN, by policy iteration from a
-        policy that leaves these configurations with probability 1; and a bound on its error.
+        policy that leaves these configurations with probability 1.
 
         ??? cite "Source"
             Howard 1960. That only better actions are taken keeps the policy one that leaves:
             Bertsekas, Tsitsiklis 1991.
         """
         open_ones = np.flatnonzero(np.isnan(known))
+        found = np.full(len(known), -1)
         if not len(open_ones):
-            return known, 0.0
+            return PolicyValues(known, 0.0, found)
         sign = 1.0 if best == "max" else -1.0
         policy = policy[open_ones]
         counts = np.diff(self.first_action)[open_ones]
@@ -221,9 +247,11 @@ class Decisions:
         starts = np.cumsum(counts) - counts
         matrix = self.matrix[actions]
         cost = np.broadcast_to(cost, self.owner.shape)
+        x, error, is_settled = np.where(np.isnan(known), 0.0, known), np.inf, False
         for _ in range(_MAX_ROUNDS):
-            x, error = self._evaluate(known, cost, policy, open_ones)
-            if np.all(counts == 1):
+            try:
+                x, error = self._evaluate(known, cost, policy, open_ones)
+            except RuntimeError:  # a singular matrix: what seemed better stays for ever
                 break
             # An action that leads where x is infinite is no candidate of a least x, and there is
             # none of a largest.
@@ -232,14 +260,15 @@ class Decisions:
             top = np.maximum.reduceat(values, starts)
             now = sign * x[open_ones]
             is_better = top > now + _BETTER * np.maximum(1.0, np.abs(now))
+            is_better &= counts > 1
             if not is_better.any():
+                is_settled = True
                 break
             is_top = np.flatnonzero(values == np.repeat(top, counts))
             _, firsts = np.unique(np.searchsorted(starts, is_top, "right"), return_index=True)
             policy = np.where(is_better, actions[is_top[firsts]], policy)
-        else:
-            raise RuntimeError(f"Policy iteration did not end in {_MAX_ROUNDS} rounds.")
-        return x, error
+        found[open_ones] = policy
+        return PolicyValues(x, error if is_settled else np.inf, found, is_settled)
 
     def _evaluate(
         self,

@@ -11,11 +11,8 @@ from .formula import (
     And,
     Comparison,
     Formula,
-    InOrder,
     Quantified,
     Query,
-    Temporal,
-    Within,
     all_parts,
     is_about_one,
 )
@@ -219,24 +216,6 @@ def _check_formula(question: NumberQuery) -> None:
         if isinstance(part, Quantified):
             problem = "a path quantifier does not stand in a question for a number (leave it out)"
             raise QueryError(question.text, part.start, problem)
-    if question.kind == "probability":
-        inner = formula.part if isinstance(formula, Within) else formula
-        match inner:
-            case Temporal("always" | "never" | "eventually" | "next", part):
-                parts = (part,)
-            case InOrder(left, "until" | "weak until", right):
-                parts = left, right
-            case _ if is_about_one(inner):
-                parts = ()
-            case _:
-                problem = (
-                    "no probability is computed of this (write always, never, eventually, next or "
-                    "until, with conditions on one configuration)"
-                )
-                raise QueryError(question.text, inner.start, problem)
-    else:
-        parts = (formula,)
-    for part in parts:
-        if not is_about_one(part):
-            problem = "this says something of a path, where a condition is needed"
-            raise QueryError(question.text, part.start, problem)
+    if question.kind != "probability" and not is_about_one(formula):
+        problem = "this says something of a path, where a condition is needed"
+        raise QueryError(question.text, formula.start, problem)

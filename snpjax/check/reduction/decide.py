@@ -14,64 +14,116 @@ from ..query.names import Needs, needs_of
 from ..verdict import Verdict
 from .lifting import lifted
 from .plan import ReducedModel, reduced
-from .questions import asks_for_deadlocks
-from .random_runs import halting_run
+from .questions import goal_of
+from .random_runs import run_to
 from .reductions import ALL_REDUCTIONS, AbstractReduction
 
 
-#: How many configurations are looked at without reductions first, unless these are given.
-_FIRST = 2**16
+#: How many configurations are looked at before random runs are tried, where these may decide a
+#: query, and how many before reductions, unless these are given.
+_FEW, _FIRST = 2**12, 2**16
 
 #: Explores a model for a query, up to a number of configurations.
 Search: TypeAlias = Callable[[Explorable[Any, Any], Needs, int], Graph[Any, Any]]
 #: Decides the query in a graph.
-Check: TypeAlias = Callable[[Graph[Any, Any]], Verdict[Any, Any]]
+Check: TypeAlias = Callable[[Graph[Any, Any], Query], Verdict[Any, Any]]
+
+
+class FullGraph:
+    """The graph of a model, explored as far as it is needed for queries that share it.
+
+    - `needs`: how it is explored.
+    - `limit`: the most configurations to explore.
+    - `is_over`: whether the time for that is over.
+    """
+
+    def __init__(
+        self,
+        model: Explorable[Any, Any],
+        needs: Needs,
+        search: Search,
+        limit: int,
+        is_over: Callable[[], bool],
+    ) -> None:
+        self.model, self.needs, self.search = model, needs, search
+        self.limit, self.is_over = limit, is_over
+        self._graph: Graph[Any, Any] | None = None
+        self._most = 0
+
+    def explored(self, most: int | None = None) -> Graph[Any, Any]:
+        """The graph, as far as it is known already if these are `most` configurations or more, up
+        to the limit."""
+        most = self.limit if most is None else min(most, self.limit)
+        is_cut = self._graph is None or self._graph.stop is Stop.MAX_CONFIGURATIONS
+        if self._graph is None or (is_cut and self._most < most):
+            self._graph, self._most = self.search(self.model, self.needs, most), most
+        return self._graph
 
 
 def decided_by(
-    model: Explorable[Any, Any],
+    full: FullGraph,
     query: Query,
     reductions: Sequence[AbstractReduction] | None,
-    search: Search,
     check: Check,
     *,
-    max_configurations: int,
-    max_depth: int | None,
     saturate: Mapping[str, int] | None,
 ) -> Verdict[Any, Any]:
     """The verdict on a query.
 
     With `reductions`, from a graph that those of them reduce that apply. By default from the full
     graph; only if that is too large, from one that is reduced by all that apply. Where the
-    question is whether something halts, and the graph is too large, random runs are tried, too.
+    question is whether a configuration is reachable, and a small graph does not decide it, random
+    runs are tried before a larger one.
     """
-    needs = needs_of(query, model, saturate=saturate, max_depth=max_depth)
     if reductions == ():
-        return check(search(model, needs, max_configurations))
+        return check(full.explored(), query)
+    plan = None
     if reductions is not None:
-        plan = reduced(model, query, reductions, saturate=needs.saturate)
-        most = max_configurations
-        graph, found = _found(model, plan, query, needs, search, check, most, saturate)
-        if _is_cut_short(graph, found):
-            shown = _by_random_runs(model, query, needs, graph, check)
-            found = found if shown is None else shown
+        plan = reduced(full.model, query, reductions, saturate=full.needs.saturate)
+    found = _in_few(full, plan, query, check, saturate)
+    if plan is not None:
+        if found is None:
+            found = _found(full, plan, query, check, full.limit, saturate)[1]
         return replace(found, reductions=plan.used, not_reduced=plan.unused)
-    graph = search(model, needs, min(max_configurations, _FIRST))
-    first = check(graph)
+    if found is not None:
+        return found
+    graph = full.explored(_FIRST)
+    first = check(graph, query)
     if not _is_cut_short(graph, first):
         return first
-    shown = _by_random_runs(model, query, needs, graph, check)
-    if shown is not None:
-        return shown
-    plan = reduced(model, query, ALL_REDUCTIONS, saturate=needs.saturate)
+    plan = reduced(full.model, query, ALL_REDUCTIONS, saturate=full.needs.saturate)
     if plan.used:
-        most = max_configurations
-        _, found = _found(model, plan, query, needs, search, check, most, saturate)
+        _, found = _found(full, plan, query, check, full.limit, saturate)
         if found.is_decided:
             return replace(found, reductions=plan.used)
-    if max_configurations <= _FIRST:
-        return first
-    return check(search(model, needs, max_configurations))
+    return first if full.limit <= _FIRST else check(full.explored(), query)
+
+
+def _in_few(
+    full: FullGraph,
+    plan: ReducedModel | None,
+    query: Query,
+    check: Check,
+    saturate: Mapping[str, int] | None,
+) -> Verdict[Any, Any] | None:
+    """The verdict on whether a configuration is reachable in a small graph or, if it is larger, by
+    random runs; `None` where neither decides it, and for other queries."""
+    if goal_of(query) is None:
+        return None
+    graph, found = _found(full, plan or ReducedModel(full.model), query, check, _FEW, saturate)
+    if not _is_cut_short(graph, found):
+        return found
+    run = run_to(query, full.model, full.needs, graph.lowering, full.is_over)
+    if run is None:
+        return None
+    return replace(
+        check(run, query),
+        graph=graph,
+        depth=graph.whole_depth,
+        vacuous=(),
+        computation=run,
+        found_by="random runs",
+    )
 
 
 def _is_cut_short(graph: Graph[Any, Any], found: Verdict[Any, Any]) -> bool:
@@ -79,55 +131,33 @@ def _is_cut_short(graph: Graph[Any, Any], found: Verdict[Any, Any]) -> bool:
     return not found.is_decided and graph.stop is Stop.MAX_CONFIGURATIONS
 
 
-def _by_random_runs(
-    model: Explorable[Any, Any],
-    query: Query,
-    needs: Needs,
-    graph: Graph[Any, Any],
-    check: Check,
-) -> Verdict[Any, Any] | None:
-    """The verdict that a random run shows, where the question is whether something halts.
-
-    - `graph`: the part of the graph that was explored.
-    """
-    if not asks_for_deadlocks(query):
-        return None
-    run = halting_run(model, needs, graph.lowering)
-    shown = None if run is None else check(run)
-    if shown is None or shown.witness is None:
-        return None
-    return replace(shown, graph=graph, depth=graph.whole_depth, vacuous=(), computation=run)
-
-
 def _found(
-    model: Explorable[Any, Any],
+    full: FullGraph,
     plan: ReducedModel,
     query: Query,
-    needs: Needs,
-    search: Search,
     check: Check,
-    max_configurations: int,
+    most: int,
     saturate: Mapping[str, int] | None,
 ) -> tuple[Graph[Any, Any], Verdict[Any, Any]]:
     """The graph of a reduced model, and the verdict in it with a computation of the original one.
     Where nothing is reduced, those of the model itself."""
     if not plan.used:
-        graph = search(model, needs, max_configurations)
-        return graph, check(graph)
-    own = needs
+        graph = full.explored(most)
+        return graph, check(graph, query)
+    needs = own = full.needs
     if plan.kept is not None:
         names = set(plan.schema().columns or ())
         given = {name: most for name, most in (saturate or {}).items() if name in names}
         own = needs_of(query, plan, saturate=given, max_depth=None)
-    graph = search(plan, own, max_configurations)
-    found = check(graph)
+    graph = full.search(plan, own, min(most, full.limit))
+    found = check(graph, query)
     if plan.families or plan.watched is not None:
         found = replace(found, vacuous=())  # parts of the query may be true elsewhere
     if plan.watched is not None and not found.is_decided:
         found = replace(found, depth=0)  # steps that were left out may come earlier
     if found.witness is None:
         return graph, found
-    shown = lifted(model, plan, graph, found.witness, found.loop, needs)
+    shown = lifted(full.model, plan, graph, found.witness, found.loop, needs)
     is_made = np.asarray(shown.edges) != NO_EDGE
     return graph, replace(
         found,

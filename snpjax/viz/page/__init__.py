@@ -1,6 +1,6 @@
-"""The interactive page: `snpjax view FILE`. It needs no other library."""
+"""The interactive page: `snpjax view`. It needs no other library."""
 
 from .recorded import export as export, recorded_page as recorded_page
 from .server import PageServer as PageServer
-from .session import Session as Session
+from .session import Session as Session, new_session as new_session
 from .texts import OpenedModel as OpenedModel, open_model as open_model

@@ -1,6 +1,7 @@
 """The files of the page, which are data of the package, and the page as one file."""
 
 import base64
+import gzip
 import json
 import re
 from functools import cache
@@ -26,7 +27,7 @@ ASSETS: dict[str, str] = {
 
 #: Only what stands in the file itself is run and shown.
 _POLICY_OF_FILE = (
-    "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
+    "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
 _IMPORT = re.compile(r'(\bfrom\s+|\bimport\s+)"\.{1,2}/(?:[\w.-]+/)*([\w.-]+)\.js"')
@@ -39,38 +40,52 @@ def asset(name: str) -> bytes:
     return (_FOLDER / f"{folder}{name}").read_bytes()
 
 
+#: Unpacks modules and what was recorded, and starts the page. Browsers have known how since 2023.
+_UNPACK = """
+(async () => {
+  const packed = document.getElementById("packed").textContent;
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const { modules, recorded } = JSON.parse(await new Response(stream).text());
+  const imports = {};
+  for (const [name, code] of Object.entries(modules)) {
+    imports[name] = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+  }
+  const add = (type, id, text) => {
+    const script = document.createElement("script");
+    Object.assign(script, { type, id, textContent: text });
+    document.head.append(script);
+  };
+  add("application/json", "recorded", JSON.stringify(recorded));
+  add("importmap", "", JSON.stringify({ imports }));
+  add("module", "", 'import "snpjax/main";');
+})();
+"""
+
+
 def one_file(recorded: dict[str, Any], *, title: str) -> str:
     """The page as one file that shows what was recorded, without a server.
 
-    Modules become data that an import map names, and nothing has to be built.
+    Scripts and recording are compressed, and unpacked by the browser; nothing has to be built.
     """
     names = {name: name.rpartition("/")[2].removesuffix(".js") for name in ASSETS}
     modules = {
-        f"snpjax/{names[name]}": _data_url(_IMPORT.sub(r'\1"snpjax/\2"', asset(name).decode()))
+        f"snpjax/{names[name]}": _IMPORT.sub(r'\1"snpjax/\2"', asset(name).decode())
         for name, kind in ASSETS.items()
         if kind == _SCRIPT
     }
+    content = json.dumps({"modules": modules, "recorded": recorded}, separators=(",", ":"))
+    packed = base64.b64encode(gzip.compress(content.encode(), mtime=0)).decode()
     text = asset(INDEX).decode()
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY_OF_FILE}">\n'
         f"<style>\n{asset('static/style.css').decode()}</style>\n"
-        f'<script type="importmap">{_inline({"imports": modules})}</script>\n'
-        f'<script type="application/json" id="recorded">{_inline(recorded)}</script>'
+        f'<script type="application/octet-stream" id="packed">{packed}</script>'
     )
     text = _replaced(text, r'<link rel="stylesheet"[^>]*>', head)
-    start = '<script type="module">import "snpjax/main";</script>'
-    text = _replaced(text, r'<script type="module"[^>]*></script>', start)
+    text = _replaced(text, r'<script type="module"[^>]*></script>', "")
+    text = _replaced(text, r"</body>", f"<script>{_UNPACK}</script>\n</body>")
     return _replaced(text, r"<title>[^<]*</title>", f"<title>{escape(printable(title))}</title>")
-
-
-def _data_url(script: str) -> str:
-    return f"data:text/javascript;base64,{base64.b64encode(script.encode()).decode()}"
-
-
-def _inline(value: Any) -> str:
-    """JSON inside a script element: no text of a model can end it."""
-    text = json.dumps(value, separators=(",", ":"))  # in ASCII
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _replaced(text: str, pattern: str, by: str) -> str:

@@ -1,13 +1,18 @@
-"""A configuration graph as values of JSON, for the page."""
+"""The configuration graph of a system or the marking graph of a net, for the page, and computations
+that were found in it, step by step."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 
 from ...explore import Graph, explore
 from ...explore.drawing import labels_of_pairs, texts_of
-from ...spiking import Solution, SpikingSystem
-from .stepping import Moment, Refused, Stepper
+from ...sleptsov import SleptsovNet
+from ...spiking import SpikingSystem
+from .nets import CHOOSER
+from .stepping import AbstractStepper, Moment, Refused
 
 
 #: More than these are not drawn.
@@ -15,13 +20,14 @@ MOST_CONFIGURATIONS = 2_000
 _MOST_CHOICES = 20_000
 
 
-def explored(system: SpikingSystem, max_configurations: int) -> Graph:
-    """The first configurations of a system, breadth-first.
+def explored(model: SpikingSystem | SleptsovNet, max_configurations: int) -> Graph:
+    """The first configurations of a system, or markings of a net, breadth-first.
 
-    **Raises:** `Refused` for a system that cannot be explored.
+    **Raises:** `Refused` for what cannot be explored.
     """
+    subject: Any = model  # of one kind or the other
     try:
-        return explore(system, max_configurations=max_configurations, chunks=[2**8])
+        return explore(subject, max_configurations=max_configurations, chunks=[2**8])
     except (NotImplementedError, ValueError) as error:
         raise Refused(f"{error}") from None
 
@@ -30,7 +36,8 @@ def graph_json(graph: Graph) -> dict[str, Any]:
     """Configurations by number, as pictures of the graph have them (`<2⁽¹⁾,1,0>`), and the choices
     between them, several between the same two as one; too many are not listed."""
     is_drawn = graph.num_choices <= _MOST_CHOICES
-    labels = labels_of_pairs(graph, "emissions") if is_drawn else {}
+    is_of_net = isinstance(graph.system, SleptsovNet)
+    labels = labels_of_pairs(graph, "rules" if is_of_net else "emissions") if is_drawn else {}
     return {
         "configurations": texts_of(graph),
         "depths": graph.depths.tolist(),
@@ -43,7 +50,7 @@ def graph_json(graph: Graph) -> dict[str, Any]:
     }
 
 
-def follow(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment[Solution]]:
+def follow(stepper: AbstractStepper[Any], graph: Graph, configuration: int) -> list[Moment[Any]]:
     """The shortest path to a configuration, step by step.
 
     **Raises:** `Refused` where there is no such configuration, and where the path has choices that
@@ -51,30 +58,64 @@ def follow(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment[So
     """
     if not 0 <= configuration < graph.num_configurations:
         raise Refused(f"There is no configuration {configuration} in the graph.")
+    steps = graph.steps_to(configuration) if configuration else None
+    wanted = graph.configurations(np.asarray(graph.path_to(configuration)))
+    if isinstance(graph.system, SleptsovNet):
+        rows = [] if steps is None else steps.transition[:, None].tolist()
+        return replayed(stepper, rows, wanted.marking)
+    rows = [] if steps is None else steps.rules.tolist()
+    some = None if steps is None or steps.subsets is None else steps.subsets.tolist()
+    return replayed(stepper, rows, wanted.spikes, timers=wanted.timers, subsets=some)
+
+
+def replayed(
+    stepper: AbstractStepper[Any],
+    rows: Iterable[list[int]],
+    counts: Int[np.ndarray, "moments columns"],
+    *,
+    timers: Int[np.ndarray, "moments columns"] | None = None,
+    subsets: list[list[int]] | None = None,
+) -> list[Moment[Any]]:
+    """A computation that was found, made again; what the stepper showed before is forgotten.
+
+    **Arguments:**
+
+    - `stepper`: of the model.
+    - `rows`: the rule of each neuron in each step; of a net the transition.
+    - `counts`, `timers`: `(moments, columns)` what it has to come through.
+    - `subsets`: the subset of synapses of each chooser in each step, where there are any.
+
+    **Raises:** `Refused` where that cannot be made by rules; the computation is then the one that
+    it was.
+    """
     before = list(stepper.moments)
     try:
-        return _followed(stepper, graph, configuration)
+        made = [stepper.moments[0]]
+        for at, rules in enumerate(rows):
+            if made[-1].is_halted:
+                break
+            own = {} if subsets is None else dict(enumerate(subsets[at]))
+            made.append(stepper.step(at, _chosen(made[-1], rules), "first", own))
+        are_same = all(_are_same(row, x.counts) for row, x in zip(counts, made, strict=False))
+        if timers is not None:
+            pairs = zip(timers, made, strict=False)
+            are_same &= all(_are_same(row, x.solution.timers) for row, x in pairs)
+        if not are_same:
+            raise Refused("This computation has choices that are not rules: it is not shown.")
+        return made
     except Refused:
         stepper.moments = before  # which the page still shows
         raise
 
 
-def _followed(stepper: Stepper, graph: Graph, configuration: int) -> list[Moment[Solution]]:
-    made = [stepper.moments[0]]
-    if configuration:
-        steps = graph.steps_to(configuration)
-        for at, rules in enumerate(steps.rules.tolist()):
-            options = stepper.moments[at].options
-            chosen = {i: rule for i, rule in enumerate(rules) if rule in options.get(i, ())}
-            subsets: dict[int, int] = {}
-            if steps.subsets is not None:
-                subsets = dict(enumerate(map(int, steps.subsets[at].tolist())))
-            made.append(stepper.step(at, chosen, "first", subsets))
-    wanted = graph.configurations(np.asarray(graph.path_to(configuration)))
-    for moment, spikes, timers in zip(made, wanted.spikes, wanted.timers, strict=True):
-        found = moment.solution
-        size = len(found.spikes)
-        is_same = np.array_equal(spikes[:size], found.spikes)
-        if not (is_same and np.array_equal(timers[:size], found.timers)):
-            raise Refused("The path to this configuration has choices that are not rules.")
-    return made
+def _are_same(wanted: Int[np.ndarray, " some"], found: Int[np.ndarray, " some"]) -> bool:
+    """As far as both go: slots for neurons that are to come are 0."""
+    size = min(len(wanted), len(found))
+    return np.array_equal(wanted[:size], found[:size])
+
+
+def _chosen(moment: Moment[Any], rules: list[int]) -> Mapping[int, int]:
+    options = moment.options
+    if CHOOSER in options:
+        return {CHOOSER: rules[0]} if rules[0] in options[CHOOSER] else {}
+    return {i: rule for i, rule in enumerate(rules) if rule in options.get(i, ())}

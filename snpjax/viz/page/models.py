@@ -1,14 +1,19 @@
 """What the page does with a spiking neural P system and with a Sleptsov net alike."""
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ...io.errors import MAX_SHOWN
 from ...sleptsov import SleptsovNet
-from ...spiking import SpikingSystem
+from ...spiking import InvalidSystem, ModelWarning, SpikingSystem
+from .arguments import Operation
 from .described import system_json
 from .edits import Edit, Finding, edited
+from .net_operations import changed_net
 from .nets import NetStepper, edited_net, net_json
+from .operations import changed
+from .queries import Condition
 from .stepping import AbstractStepper, Refused, Rest, Stepper
 from .texts import OpenedModel, diagnostics_json
 
@@ -54,9 +59,10 @@ def next_rows(
     count: int,
     chosen: Mapping[int, int],
     rest: Rest,
+    stops: Condition | None = None,
 ) -> tuple[list[dict[str, Any]], Refused | None]:
-    """Up to `count` steps after number `at`, the first one as `chosen`, and why there are not more
-    where a step was refused."""
+    """Up to `count` steps after number `at`, the first one as `chosen`, to the first one in which
+    `stops` holds, and why there are not more where a step was refused."""
     rows: list[dict[str, Any]] = []
     most = min(_MOST_STEPS, _MOST_NUMBERS // max(num_counts(model), 1))
     for step in range(at, at + count):
@@ -69,12 +75,38 @@ def next_rows(
         except Refused as error:
             return rows, error
         rows.append(stepper.row_json(moment, stepper.moments[step]))
+        if stops is not None and stops([moment])[0]:
+            break
     return rows, None
 
 
 def edited_model(model: PageModel, edit: Edit) -> tuple[PageModel | None, list[Finding]]:
     """A model with an edit, or `None`, and what is wrong with it."""
     return edited_net(model, edit) if isinstance(model, SleptsovNet) else edited(model, edit)
+
+
+def changed_model(
+    model: PageModel, operations: Sequence[Operation]
+) -> tuple[PageModel | None, list[Finding]]:
+    """A model after operations, one after the other, or `None`, and what is wrong with it.
+
+    **Raises:** `Refused` for operations that make no sense.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            for operation in operations:
+                if isinstance(model, SleptsovNet):
+                    model = changed_net(model, operation)
+                else:
+                    model = changed(model, operation)
+    except Refused:
+        raise
+    except InvalidSystem as error:
+        return None, [Finding("system", None, None, problem.message) for problem in error.problems]
+    except ValueError as error:  # a rule that cannot be read, or an invalid net
+        return None, [Finding("system", None, None, line) for line in f"{error}".splitlines()]
+    return model, []
 
 
 def num_counts(model: PageModel) -> int:

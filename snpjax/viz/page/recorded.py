@@ -1,6 +1,7 @@
 """A finished run as one file, which needs no server."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,25 @@ def recorded_page(found: OpenedModel, *, max_steps: int, rest: Rest) -> str:
     stepper = stepper_of(found.system)
     steps = 0 if stepper.moments[0].is_halted else max_steps
     rows, refused = next_rows(found.system, stepper, 0, steps, {}, rest)
+    run = {
+        "rows": [stepper.row_json(stepper.moments[0], None), *rows],
+        "refused": f"{refused}" if refused else None,  # the page shows what there is, and says so
+        "rest": rest,
+    }
+    return page_of(found, run)
+
+
+def page_of(found: OpenedModel, run: Mapping[str, Any]) -> str:
+    """A page that shows what was recorded of a model.
+
+    **Arguments:**
+
+    - `found`: the opened model.
+    - `run`: the `rows` of a computation, and maybe other `branches` and a `graph`, as the page has
+      them.
+
+    **Returns:** the HTML text.
+    """
     value: dict[str, Any] = {
         **opened_json(found),
         "version": __version__,
@@ -62,8 +82,6 @@ def recorded_page(found: OpenedModel, *, max_steps: int, rest: Rest) -> str:
         "model": 0,
         "format": None,
         "edited": False,
-        "rows": [stepper.row_json(stepper.moments[0], None), *rows],
-        "refused": f"{refused}" if refused else None,  # the page shows what there is, and says so
-        "rest": rest,
+        **run,
     }
     return one_file(value, title=f"{found.system.name or found.name} · snpjax")

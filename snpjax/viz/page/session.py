@@ -7,26 +7,41 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from ... import __version__
 from ...explore import Graph
 from ...io import ReadError, WriteError
 from ...io.errors import MAX_SHOWN
 from ...io.formats import formats_of
-from ...sleptsov import SleptsovNet
+from ...spiking import SpikingSystem
 from ...spiking.model.validity import Level
 from .edits import Edit
 from .explored import MOST_CONFIGURATIONS, explored, follow, graph_json
-from .models import edited_model, next_rows, num_counts, opened_json, stepper_of
-from .stepping import AbstractStepper, Refused, Rest, Stepper
+from .models import (
+    PageModel,
+    changed_model,
+    edited_model,
+    next_rows,
+    num_counts,
+    opened_json,
+    stepper_of,
+)
+from .palette import palette_json
+from .properties import checked, numbers_json, witnessed
+from .queries import condition_of
+from .recorded import page_of
+from .stepping import AbstractStepper, Moment, Refused, Rest
 from .texts import (
     MODEL_FORMATS,
     OpenedModel,
     diagnostics_json,
-    fallback,
+    edited_text,
     file_name,
     formats_json,
     is_alone,
     open_model,
+    opened_system,
     serialize,
 )
 
@@ -52,31 +67,45 @@ class _Kept:
 
 
 class Session:
-    """The answers to one server's pages. Each opened or edited text is a model of its own, so that
-    pages do not disturb each other. Texts are read while steps are compiled; otherwise one question
-    is answered at a time."""
+    """The answers to one server's pages, which open at the computation that decides a `query`, if
+    there is one. Each opened or edited text is a model of its own, so that pages do not disturb
+    each other. Texts are read while steps are compiled; otherwise one question is answered at a
+    time."""
 
     def __init__(
-        self, name: str, text: str, *, level: Level = "extended", format: str | None = None
+        self,
+        name: str,
+        text: str,
+        *,
+        level: Level = "extended",
+        format: str | None = None,
+        query: str | None = None,
     ):
-        self.name, self.text, self._format = name, text, format
+        self.name, self.text, self._format, self.query = name, text, format, query
         self.level: Level = level
         self._models: OrderedDict[int, _Kept] = OrderedDict()
         self._next = 0
         self._is_closed = False
         self._reading, self._stepping = threading.Lock(), threading.Lock()
         self._readers: Mapping[str, Callable[[Answer], Answer]] = {
+            "alive": lambda question: {},
             "begin": self._begin,
             "open": self._open,
             "check": self._check,
             "edit": self._edit,
+            "change": self._change,
             "save": self._save,
+            "page": self._page,
         }
         self._steppers: Mapping[str, Callable[[Answer, _Kept], Answer]] = {
             "first": self._first,
             "step": self._step,
             "explore": self._explore,
             "go": self._go,
+            "replay": self._replay,
+            "where": self._where,
+            "property": self._property,
+            "numbers": self._numbers,
         }
 
     def answer(self, call: str, question: Answer) -> Answer:
@@ -119,7 +148,12 @@ class Session:
 
     def _begin(self, question: Answer) -> Answer:
         del question
-        found = {"version": __version__, "formats": formats_json()}
+        found = {
+            "version": __version__,
+            "formats": formats_json(),
+            "palette": palette_json(),
+            "query": self.query,
+        }
         return {**found, **self._opened(self.name, self.text, self._format)}
 
     def _open(self, question: Answer) -> Answer:
@@ -162,10 +196,13 @@ class Session:
         at, count = _number(question, "at"), _number(question, "count")
         chosen, rest, system = _pairs(question, "chosen"), _rest(question), kept.found.system
         most = max(_NUMBERS_IN_ANSWER // max(num_counts(system), 1), 1)
-        rows, refused = next_rows(system, kept.stepper, at, min(count, most), chosen, rest)
+        until = question.get("until")
+        stops = None if not until else condition_of(system, _text(question, "until"))
+        rows, refused = next_rows(system, kept.stepper, at, min(count, most), chosen, rest, stops)
         if refused is not None and not rows:
             raise refused
-        return {"rows": rows, "refused": f"{refused}" if refused else None}
+        is_there = bool(stops and rows and stops(kept.stepper.moments[-1:])[0])
+        return {"rows": rows, "refused": f"{refused}" if refused else None, "reached": is_there}
 
     def _check(self, question: Answer) -> Answer:
         _, found = edited_model(self._model(question).found.system, _edit(question))
@@ -177,17 +214,26 @@ class Session:
         findings = list(map(asdict, found))
         if system is None:
             return {"read": False, "findings": findings}
-        format = kept.found.format if kept.found.format.writer else fallback(system)
-        try:
-            text, _ = serialize(system, format, lossy=False)
-        except WriteError:
-            format = fallback(system)
-            text, _ = serialize(system, format, lossy=True)  # an LSN file has no names
+        return {**self._edited(kept, system), "remarks": findings}
+
+    def _change(self, question: Answer) -> Answer:
+        kept = self._model(question)
+        operations = question.get("operations")
+        if not isinstance(operations, list) or not all(isinstance(x, dict) for x in operations):
+            raise Refused(f"`operations` is {operations!r:.60}. Give a list of objects.")
+        system, findings = changed_model(kept.found.system, operations)
+        if system is None:
+            return {"read": False, "findings": list(map(asdict, findings))}
+        return self._edited(kept, system)
+
+    def _edited(self, kept: _Kept, system: PageModel) -> Answer:
+        """The answer with an edited model, which is kept beside the one before it."""
+        text, format = edited_text(kept.found, system, level=self.level)
         name = kept.found.name
         if format != kept.found.format:
             name = f"{_stem(name)}{format.suffixes[0]}"
-        after = self._keep(OpenedModel(name, text, format, system, system, ()), is_edited=True)
-        return {**self._described(after), "remarks": findings}
+        after = OpenedModel(name, text, format, system, system, ())
+        return self._described(self._keep(after, is_edited=True))
 
     def _save(self, question: Answer) -> Answer:
         kept = self._model(question)
@@ -203,21 +249,62 @@ class Session:
         name = f"{_stem(kept.found.name)}{format.suffixes[0]}"
         return {"written": True, "name": name, "text": text, "losses": list(losses)}
 
+    def _page(self, question: Answer) -> Answer:
+        """What the page shows as a file of its own: it has the rows already."""
+        kept, run = self._model(question), question.get("run")
+        if not isinstance(run, dict) or not isinstance(run.get("rows"), list):
+            raise Refused("Give the `run` with its `rows`.")
+        return {"name": f"{_stem(kept.found.name)}.html", "text": page_of(kept.found, run)}
+
     def _explore(self, question: Answer, kept: _Kept) -> Answer:
         most, system = _number(question, "most"), kept.found.system
-        if isinstance(system, SleptsovNet):
-            raise Refused("The graph of a net is not drawn here. Use snpjax.explore(net).")
         kept.graph = explored(system, min(max(most, 1), MOST_CONFIGURATIONS))
         return graph_json(kept.graph)
 
     def _go(self, question: Answer, kept: _Kept) -> Answer:
         stepper = kept.stepper
-        if kept.graph is None or not isinstance(stepper, Stepper):
+        if kept.graph is None:
             raise Refused("The graph was not explored yet.")
         configuration = _number(question, "configuration")
         moments = follow(stepper, kept.graph, configuration)
-        rows = [stepper.row_json(m, b) for m, b in zip(moments, [None, *moments], strict=False)]
-        return {"rows": rows, "path": kept.graph.path_to(configuration)}
+        return {"rows": self._rows(kept, moments), "path": kept.graph.path_to(configuration)}
+
+    def _replay(self, question: Answer, kept: _Kept) -> Answer:
+        """Steps after number `at`, each as it was chosen: those of a branch that was left."""
+        at, steps = _number(question, "at"), question.get("steps")
+        if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+            raise Refused(f"`steps` is {steps!r:.60}. Give a list of objects.")
+        rows: list[dict[str, Any]] = []
+        for number, step in enumerate(steps, start=at):
+            chosen, rest = _pairs(step, "chosen"), _rest(step)
+            some, refused = next_rows(kept.found.system, kept.stepper, number, 1, chosen, rest)
+            if refused is not None:
+                raise refused
+            rows += some
+        return {"rows": rows}
+
+    def _where(self, question: Answer, kept: _Kept) -> Answer:
+        holds = condition_of(kept.found.system, _text(question, "query"))
+        return {"steps": np.flatnonzero(holds(kept.stepper.moments)).tolist()}
+
+    def _property(self, question: Answer, kept: _Kept) -> Answer:
+        verdict = checked(kept.found.system, _text(question, "query"))
+        answer = {"status": verdict.status.value, "text": f"{verdict}", "rows": None, "loop": None}
+        if verdict.witness is None:
+            return answer
+        try:
+            moments = witnessed(kept.stepper, verdict)
+        except Refused as error:
+            return {**answer, "text": f"{verdict}\n{error}"}
+        loop = None if moments[-1].is_halted else verdict.loop
+        return {**answer, "rows": self._rows(kept, moments), "loop": loop}
+
+    def _numbers(self, question: Answer, kept: _Kept) -> Answer:
+        return numbers_json(kept.found.system, _number(question, "most"))
+
+    def _rows(self, kept: _Kept, moments: list[Moment[Any]]) -> list[dict[str, Any]]:
+        pairs = zip(moments, [None, *moments], strict=False)
+        return [kept.stepper.row_json(moment, before) for moment, before in pairs]
 
     # ---- models ----
 
@@ -235,6 +322,17 @@ class Session:
             raise Refused("This model is no longer kept. Open the text again.")
         self._models.move_to_end(number)
         return self._models[number]
+
+
+def new_session(*, level: Level = "extended") -> Session:
+    """A session that begins with an empty system.
+
+    **Arguments:**
+
+    - `level`: the level of validity that is required of what is made of it.
+    """
+    found = opened_system(SpikingSystem([], level=level))
+    return Session(found.name, found.text, level=level)
 
 
 def _stem(name: str) -> str:

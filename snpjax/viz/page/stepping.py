@@ -79,6 +79,12 @@ class Moment(NamedTuple, Generic[SolutionT]):
     is_halted: bool
     network: Network | None = None
 
+    @property
+    def counts(self) -> Int[np.ndarray, " columns"]:
+        """The spikes of the neurons, or the tokens of the places."""
+        solution = self.solution
+        return solution.marking if isinstance(solution, NetSolution) else solution.spikes
+
 
 class Refused(ValueError):
     """A step that cannot be made: a rule that does not apply, a configuration that is not known."""

@@ -2,14 +2,18 @@
 
 import re
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePath
 from typing import TypeAlias
 
-from ...io import WriteError
+from ...io import ReadError, WriteError
 from ...io.errors import Diagnostic, ReadWarning, file_error
 from ...io.formats import Format, check_suffix, format_to_read, formats_of, kind_to_open
+from ...io.plingua.append import appended
 from ...io.read import model_text, read_net_source, read_source
+from ...io.revise import revisions
 from ...io.source import Source, decoded
 from ...sleptsov import SleptsovNet
 from ...spiking import ModelWarning, PopulationSystem, SpikingSystem
@@ -22,7 +26,7 @@ from .described import Json
 FileModel: TypeAlias = AnySystem | SleptsovNet
 
 #: A larger system is not drawn.
-MAX_NEURONS, MAX_SYNAPSES = 5_000, 50_000
+MAX_NEURONS, MAX_SYNAPSES = 20_000, 100_000
 
 #: Those of systems and nets, by name.
 MODEL_FORMATS = formats_of("system") | formats_of("net")
@@ -161,6 +165,44 @@ def serialize(system: FileModel, format: Format, *, lossy: bool) -> tuple[str, t
     if losses.items and not lossy:
         raise WriteError(losses)
     return text, tuple(losses.items)
+
+
+def edited_text(
+    found: OpenedModel, model: SpikingSystem | SleptsovNet, *, level: Level
+) -> tuple[str, Format]:
+    """The text of a file with an edited model, and its format.
+
+    Comments and formatting stay where nothing changed, as far as the text has a place for the
+    change (`revisions`). A format that cannot hold the model gives way to the native one or to LSN.
+    """
+    format, text = found.format, None
+    if format.writer is not None:
+        with suppress(WriteError):
+            text, _ = serialize(model, format, lossy=False)
+    if text is None:
+        format = fallback(model)
+        return serialize(model, format, lossy=True)[0], format  # an LSN file has no names
+
+    def model_in(candidate: str) -> SpikingSystem | SleptsovNet | None:
+        try:
+            return open_model(found.name, candidate, format=format.name, level=level).system
+        except ReadError:
+            return None
+
+    wanted = model_in(text)  # without the notes that a format has no place for
+
+    def is_right(candidate: str) -> bool:
+        read = model_in(candidate)
+        if read is None or wanted is None:
+            return False
+        return read == wanted and read.notes == wanted.notes
+
+    before, _ = serialize(found.system, format, lossy=True)
+    candidates = revisions(found.text, before, text)
+    if format.name == "plingua":
+        candidates = chain(candidates, appended(found.text, before, text))
+    return next(filter(is_right, candidates), text), format
+    return text, format
 
 
 def is_alone(format: Format) -> bool:

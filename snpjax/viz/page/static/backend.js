@@ -29,3 +29,18 @@ export async function ask(call, question = {}) {
   if (!response.ok) throw new Refusal(answer.refused);
   return answer;
 }
+
+const PULSE = 5_000; // milliseconds
+
+// Say when the server is gone, and when it is back: what was typed is still there.
+export function watchServer() {
+  if (isRecorded) return;
+  const note = document.getElementById("lost");
+  setInterval(async () => {
+    const isThere = await fetch("api/alive", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    note.hidden = isThere;
+  }, PULSE);
+}

@@ -10,9 +10,12 @@ export class Choices {
   constructor(run) {
     this.run = run;
     this.place = find("choices");
-    this.selected = null;
+    this.selected = new Set();
+    this.seen = null; // neurons on the screen, where there are many
+    find("choice-filter").addEventListener("input", () => this.show());
     run.addEventListener("opened", () => this.show());
     run.addEventListener("moved", () => this.show());
+    run.addEventListener("chosen", () => this.mark());
     const seed = find("seed");
     const set = () => {
       const value = Number(seed.value);
@@ -26,9 +29,26 @@ export class Choices {
     if (isRecorded) find("panel-choices").querySelector(".rest").hidden = true;
   }
 
-  select(neuron) {
-    this.selected = neuron;
+  select(neurons) {
+    this.selected = neurons;
     this.show();
+  }
+
+  see(neurons) {
+    this.seen = neurons;
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.show(), 200);
+  }
+
+  // Of many neurons with a choice: those that are on the screen or selected, and whose names match.
+  wanted(several, names) {
+    const filter = find("choice-filter");
+    filter.hidden = several.length <= MOST_NEURONS;
+    if (filter.hidden) return several;
+    const text = filter.value.trim().toLowerCase();
+    if (text !== "") return several.filter(([neuron]) => names[neuron]?.toLowerCase().includes(text));
+    const { seen, selected } = this;
+    return several.filter(([neuron]) => selected.has(neuron) || seen === null || seen.has(neuron));
   }
 
   show() {
@@ -46,9 +66,10 @@ export class Choices {
       const text = firing === 0 ? "No neuron fires; time goes on." : fires;
       return fill(this.place, hint(run.isNet ? this.onlyOne(row) : text));
     }
-    // Of many the selected neuron comes first.
-    several.sort(([a], [b]) => (b === this.selected) - (a === this.selected) || a - b);
-    const groups = several
+    // What is selected comes first.
+    const wanted = this.wanted(several, names);
+    wanted.sort(([a], [b]) => this.selected.has(b) - this.selected.has(a) || a - b);
+    const groups = wanted
       .slice(0, MOST_NEURONS)
       .map(([neuron, rules]) => this.group(neuron, rules, names[neuron], next));
     const more = several.length - groups.length;
@@ -57,6 +78,14 @@ export class Choices {
       ...groups,
       more > 0 ? hint(`and ${plural(more, "neuron")} more with a choice`) : null,
     );
+  }
+
+  // What was chosen elsewhere, by a click on a rule.
+  mark() {
+    for (const input of this.place.querySelectorAll("input[data-neuron]")) {
+      const chosen = this.run.chosen.get(Number(input.dataset.neuron)) ?? null;
+      input.checked = String(chosen) === input.value;
+    }
   }
 
   onlyOne(row) {
@@ -72,6 +101,8 @@ export class Choices {
       const input = element("input", {
         type: "radio",
         name: `choice-${neuron}`,
+        value: String(rule),
+        "data-neuron": neuron,
         checked: rule === (run.chosen.get(neuron) ?? null),
         disabled: isRecorded,
         change: () => run.choose(neuron, rule),

@@ -4,7 +4,7 @@ import { ask, isRecorded, Refusal } from "./backend.js";
 import { element, fill, find, plural, saveAs } from "./dom.js";
 import { savePng, saveSvg } from "./pictures.js";
 
-const PAUSE = 220; // milliseconds between steps of a run
+const MOST_WAITING = 20; // keys that are kept while a step is made
 const MOST_TO_END = 1000;
 const PATIENCE = 400; // milliseconds until it is said that something takes long
 
@@ -13,7 +13,12 @@ const KEYS = [
   ["← or b", "step back"],
   ["Space", "run, pause"],
   ["Home, End", "to the beginning; run to the end"],
+  ["a, c, d, Delete", "add a neuron; connect, duplicate, remove what is selected"],
+  ["r, Ctrl+A, Escape", "rename; select all, nothing"],
+  ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
+  ["Shift", "select several: click, or draw a rectangle"],
   ["Tab, arrows", "from neuron to neuron, once one is focused; Enter selects it"],
+  ["/", "search: a name, or a condition such as n3 > 2"],
   ["1, 2, 3", "system, graph, text"],
   ["+, −, f", "larger, smaller, show all"],
   ["o, s, p", "open, save, picture"],
@@ -25,6 +30,8 @@ export class Transport {
   constructor(run) {
     this.run = run;
     this.timer = null;
+    this.waiting = []; // actions of keys that were pressed too early
+    find("until").addEventListener("change", () => (run.until = find("until").value.trim()));
     find("to-start").addEventListener("click", () => this.act(() => run.show(0)));
     find("back").addEventListener("click", () => this.act(() => run.show(run.position - 1)));
     find("step").addEventListener("click", () => this.act(() => run.step()));
@@ -40,11 +47,26 @@ export class Transport {
     run.addEventListener("moved", () => this.say(""));
   }
 
+  // Do what a key asks for, now or when the step that is being made is there.
+  press(id) {
+    const { run } = this;
+    const isEarly = run.model !== null && (run.busy || run.row.isBlank);
+    if (!isEarly) return void (find(id).disabled || find(id).click());
+    if (this.waiting.length < MOST_WAITING) this.waiting.push(() => this.press(id));
+  }
+
   get canStep() {
     const { run } = this;
     if (run.model === null || run.row.isBlank) return false;
     const isKnown = run.position < run.last && run.chosen.size === 0;
-    return isKnown || (!isRecorded && !run.row.halted);
+    return isKnown || run.repeats || (!isRecorded && !run.row.halted);
+  }
+
+  get ofLoop() {
+    const { loop, position, last } = this.run;
+    if (loop === null || position < loop) return "";
+    if (position === last) return `, again as in step ${loop}`;
+    return position === loop ? ", the loop begins" : ", in the loop";
   }
 
   show() {
@@ -59,7 +81,10 @@ export class Transport {
     find("position").max = run.last;
     find("position").value = run.position;
     const halts = run.row?.halted ? ", halted" : "";
-    find("where").textContent = `step ${run.position} of ${run.last}${halts}`;
+    find("where").textContent = `step ${run.position} of ${run.last}${halts}${this.ofLoop}`;
+    if (this.waiting.length > 0 && !run.busy && run.model !== null && !run.row.isBlank) {
+      queueMicrotask(() => this.waiting.shift()?.());
+    }
     const replaces = run.chosen.size > 0 && run.position < run.last;
     find("step").textContent = replaces ? "Branch" : "Step";
     find("step").title = replaces ? "This choice replaces the steps that follow" : "Step (→)";
@@ -91,7 +116,9 @@ export class Transport {
     const next = async () => {
       await this.attempt(() => this.run.step());
       if (this.timer === null) return;
-      if (this.canStep) this.timer = setTimeout(next, PAUSE);
+      const { until, reached } = this.run;
+      if (reached) this.say(`Paused: ${until} in step ${this.run.position}.`);
+      if (this.canStep && !reached) this.timer = setTimeout(next, Number(find("speed").value));
       else this.pause();
       this.show();
     };
@@ -136,14 +163,16 @@ export class Tabs {
 
 export function listenForKeys({ transport, tabs, zoom }) {
   const press = (id) => () => find(id).disabled || find(id).click();
+  const later = (id) => () => transport.press(id);
   const keys = {
-    ArrowRight: press("step"),
-    n: press("step"),
-    ArrowLeft: press("back"),
-    b: press("back"),
-    Home: press("to-start"),
-    End: press("to-end"),
-    " ": () => find("run").disabled || transport.toggle(),
+    ArrowRight: later("step"),
+    n: later("step"),
+    ArrowLeft: later("back"),
+    b: later("back"),
+    Home: later("to-start"),
+    End: later("to-end"),
+    " ": later("run"),
+    "/": () => find("search").focus(),
     1: () => tabs.show("system"),
     2: () => find("tab-graph").hidden || tabs.show("graph"),
     3: () => tabs.show("text"),
@@ -220,16 +249,20 @@ export function saveDialog(run, formats, current) {
   find("save-cancel").addEventListener("click", () => dialog.close());
 }
 
-export function pictureDialog(svgOfView, name) {
+export function pictureDialog(shownDiagram, name, savePage) {
   const dialog = find("picture-dialog");
   find("picture").addEventListener("click", () => dialog.showModal());
   find("picture-cancel").addEventListener("click", () => dialog.close());
   find("picture-svg").addEventListener("click", () => {
-    saveSvg(svgOfView(), name());
+    saveSvg(shownDiagram(), name());
+    dialog.close();
+  });
+  find("picture-page").addEventListener("click", async () => {
+    await savePage();
     dialog.close();
   });
   find("picture-png").addEventListener("click", async () => {
-    await savePng(svgOfView(), name());
+    await savePng(shownDiagram(), name());
     dialog.close();
   });
 }

@@ -3,7 +3,12 @@
 import { drawn, fill } from "./dom.js";
 import { placeLabels, sampled } from "./labels.js";
 import { arrange, labelSize } from "./layout.js";
+import { Overview } from "./overview.js";
 import { Viewport } from "./viewport.js";
+
+// With more boxes only those that are near are elements; all are shapes on a canvas below.
+const MOST_ELEMENTS = 150;
+const NEAR = 0.5; // the scale from which on they are
 
 // Marked edges are moved above the others, unless that takes longer than it helps.
 const MOST_LIFTED = 300;
@@ -26,20 +31,26 @@ export class Diagram extends EventTarget {
     this.world = drawn("g", { class: "world" }, this.edgeLayer, this.nodeLayer);
     const patterns = isHatched ? [hatch()] : [];
     fill(svg, drawn("defs", {}, ...arrows, ...patterns), this.world);
+    this.overview = new Overview(svg.parentNode);
     this.viewport = new Viewport(svg, this.world);
+    this.viewport.onmove = () => this.moved();
     this.nodes = new Map();
     this.edges = [];
     svg.addEventListener("keydown", (event) => this.key(event));
     svg.addEventListener("click", (event) => {
-      if (event.target === svg) this.emit("select", null);
+      if (event.target !== svg || this.viewport.wasMoved) return;
+      this.emit("select", { id: this.nodeAt(event)?.id ?? null, isMore: event.shiftKey });
+    });
+    svg.addEventListener("dblclick", (event) => {
+      if (event.target === svg && this.nodeAt(event) === null) this.emit("place", this.pointOf(event));
     });
   }
 
   // Nodes: {id, width, height, label, kind, paint(group)}; edges: {source, target, label, kind}.
   // Both are kept, and may be changed by `mark` later.
-  draw(nodes, edges, { positions = null, keep = false } = {}) {
+  draw(nodes, edges, { positions = null, isExact = false, keep = false } = {}) {
     const room = this.svg.parentNode.getBoundingClientRect();
-    arrange(nodes, edges, { room, positions });
+    arrange(nodes, edges, { room, positions, isExact });
     this.nodes = new Map(nodes.map((node) => [node.id, node]));
     this.edges = edges;
     for (const node of nodes) node.edges = [];
@@ -51,12 +62,95 @@ export class Diagram extends EventTarget {
       edge.from.edges.push(edge);
       if (edge.to !== edge.from) edge.to.edges.push(edge);
     }
-    fill(this.nodeLayer, ...nodes.map((node) => this.nodeGroup(node)));
-    fill(this.edgeLayer, ...edges.map((edge) => this.edgeGroup(edge)));
-    this.placeLabels();
+    this.isLarge = nodes.length > MOST_ELEMENTS;
     this.focusable = nodes.find((node) => node.isTarget)?.id ?? null;
-    this.nodes.get(this.focusable)?.group.setAttribute("tabindex", "0");
+    this.svg.tabIndex = this.isLarge ? 0 : -1; // where nothing is near it has the focus itself
+    fill(this.nodeLayer);
+    fill(this.edgeLayer);
+    this.overview.load(this.isLarge ? nodes : [], this.isLarge ? edges : []);
+    if (!this.isLarge) this.drawAll();
     if (!keep || this.viewport.isFitted) this.viewport.fit(this.bounds());
+    else this.moved();
+  }
+
+  // Elements for all boxes and arrows.
+  drawAll() {
+    fill(this.nodeLayer, ...[...this.nodes.values()].map((node) => this.nodeGroup(node)));
+    fill(this.edgeLayer, ...this.edges.map((edge) => this.edgeGroup(edge)));
+    this.placeLabels();
+    this.nodes.get(this.focusable)?.group.setAttribute("tabindex", "0");
+  }
+
+  // All as elements, for a picture, until something is moved.
+  whole() {
+    if (!this.isLarge) return;
+    this.drawAll();
+    for (const node of this.nodes.values()) this.emit("near", node);
+    for (const edge of this.edges) {
+      const { marked } = edge;
+      edge.marked = undefined;
+      this.mark(edge, marked ?? "plain");
+    }
+  }
+
+  // Another part is seen: of many boxes the near ones become elements, and others cease to be.
+  moved() {
+    if (!this.isLarge) return;
+    const { scale, x, y } = this.viewport;
+    const { width, height } = this.svg.getBoundingClientRect();
+    const isSeen = (node) => {
+      const [across, down] = [(node.width / 2) * scale, (node.height / 2) * scale];
+      const [left, top] = [node.x * scale + x, node.y * scale + y];
+      return left + across > 0 && top + down > 0 && left - across < width && top - down < height;
+    };
+    this.seen = [...this.nodes.values()].filter(isSeen);
+    if (this.edgeLayer.firstChild) {
+      fill(this.edgeLayer);
+      for (const edge of this.edges) edge.group = edge.path = null;
+    }
+    const near = new Set(scale >= NEAR && this.seen.length <= MOST_ELEMENTS ? this.seen : []);
+    for (const node of this.nodes.values()) {
+      if (node.group && !near.has(node) && !node.group.matches(":focus")) {
+        node.group.remove();
+        node.group = null;
+      } else if (!node.group && near.has(node)) {
+        this.nodeLayer.append(this.nodeGroup(node));
+        this.emit("near", node);
+      }
+    }
+    this.overview.see({ scale, x, y, width, height });
+    this.emit("seen", this.seen);
+  }
+
+  // The box under a pointer where there is no element for it.
+  nodeAt(event) {
+    return this.isLarge ? this.boxAt(...this.pointOf(event)) : null;
+  }
+
+  // Where a pointer is in the drawing.
+  pointOf(event) {
+    const { scale, x, y } = this.viewport;
+    const { left, top } = this.svg.getBoundingClientRect();
+    return [(event.clientX - left - x) / scale, (event.clientY - top - y) / scale];
+  }
+
+  // The box at a point, or near by.
+  boxAt(px, py) {
+    const reach = 5 / this.viewport.scale;
+    let best = null;
+    let least = Infinity;
+    for (const node of this.nodes.values()) {
+      if (!node.isTarget) continue;
+      const away = Math.max(Math.abs(node.x - px) - node.width / 2, Math.abs(node.y - py) - node.height / 2);
+      if (away < Math.min(reach, least)) [best, least] = [node, away];
+    }
+    return best;
+  }
+
+  // Bring a box near and focus it.
+  approach(node) {
+    if (this.isLarge) this.viewport.approach(boxOf(node), NEAR * 1.6);
+    node.group?.focus();
   }
 
   nodeGroup(node) {
@@ -70,7 +164,9 @@ export class Diagram extends EventTarget {
     if (node.isTarget) {
       node.group.addEventListener("pointerdown", (event) => this.drag(event, node));
       node.group.addEventListener("focus", () => this.focused(node));
-      node.group.addEventListener("click", () => this.emit("select", node.id));
+      node.group.addEventListener("click", (event) => {
+        this.emit("select", { id: node.id, isMore: event.shiftKey });
+      });
     }
     return node.group;
   }
@@ -87,6 +183,14 @@ export class Diagram extends EventTarget {
       label.push(edge.leader, edge.paper, edge.text);
     }
     edge.group = drawn("g", { class: "edge" }, edge.path, ...label);
+    if (edge.isTarget) {
+      edge.grip = drawn("path", { class: "grip" });
+      edge.group.append(edge.grip);
+      edge.group.addEventListener("click", (event) => {
+        event.stopPropagation();
+        this.emit("pick", edge);
+      });
+    }
     this.mark(edge, edge.kind ?? "plain");
     route(edge);
     return edge.group;
@@ -109,6 +213,7 @@ export class Diagram extends EventTarget {
   mark(edge, kind) {
     if (edge.marked === kind) return;
     edge.marked = kind;
+    if (!edge.group) return void this.overview.requestArrows();
     edge.group.setAttribute("class", `edge ${kind} ${edge.shape ?? ""}`);
     const ending = edge.shape === "inhibitor" ? "inhibitor" : kind;
     edge.path.setAttribute("marker-end", `url(#${this.marker}-${ending})`);
@@ -119,12 +224,18 @@ export class Diagram extends EventTarget {
   bounds() {
     const all = [...this.nodes.values()];
     if (all.length === 0) return { x: 0, y: 0, width: 1, height: 1 };
-    const points = this.edges.flatMap((edge) => [...(edge.points ?? []), ...(edge.corners ?? [])]);
-    const xs = (sign) => all.map((n) => n.x + (sign * n.width) / 2).concat(points.map((p) => p.x));
-    const ys = (sign) => all.map((n) => n.y + (sign * n.height) / 2).concat(points.map((p) => p.y));
-    const x = Math.min(...xs(-1));
-    const y = Math.min(...ys(-1)) - 8;
-    return { x, y, width: Math.max(...xs(1)) - x, height: Math.max(...ys(1)) + 8 - y };
+    const boxes = all.map(boxOf);
+    for (const edge of this.edges) {
+      for (const { x, y } of [...(edge.points ?? []), ...(edge.corners ?? [])]) {
+        boxes.push({ x, y, width: 0, height: 0 });
+      }
+    }
+    let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+    for (const { x, y, width, height } of boxes) {
+      [left, top] = [Math.min(left, x), Math.min(top, y)];
+      [right, bottom] = [Math.max(right, x + width), Math.max(bottom, y + height)];
+    }
+    return { x: left, y: top - 8, width: right - left, height: bottom - top + 16 };
   }
 
   drag(event, node) {
@@ -142,16 +253,18 @@ export class Diagram extends EventTarget {
       place(node);
       for (const edge of node.edges) {
         edge.points = null;
-        route(edge);
+        if (edge.path) route(edge);
       }
+      this.overview.refresh();
     };
     const end = () => {
       removeEventListener("pointermove", move);
       removeEventListener("pointerup", end);
       removeEventListener("pointercancel", end);
       if (!far) return;
-      this.placeLabels();
+      if (!this.isLarge) this.placeLabels();
       this.viewport.box = this.bounds();
+      this.emit("moved", node);
     };
     event.stopPropagation(); // the drawing stays where it is
     addEventListener("pointermove", move);
@@ -160,7 +273,7 @@ export class Diagram extends EventTarget {
   }
 
   focused(node) {
-    this.nodes.get(this.focusable)?.group.setAttribute("tabindex", "-1");
+    this.nodes.get(this.focusable)?.group?.setAttribute("tabindex", "-1");
     this.focusable = node.id;
     node.group.setAttribute("tabindex", "0");
     this.emit("focus", node);
@@ -170,10 +283,13 @@ export class Diagram extends EventTarget {
   // Arrows go to the nearest box in their direction, Enter selects.
   key(event) {
     const node = this.nodes.get(this.focusable);
-    if (!node || !event.target.closest?.(".node")) return;
+    const isFar = this.isLarge && event.target === this.svg;
+    if (!node || !(isFar || event.target.closest?.(".node"))) return;
     const toward = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    if (event.key === "Enter" || event.key === " ") {
-      this.emit("select", node.id);
+    if (isFar && (event.key === "Enter" || event.key in toward)) {
+      this.approach(node);
+    } else if (event.key === "Enter" || event.key === " ") {
+      this.emit("select", { id: node.id, isMore: event.shiftKey });
     } else if (event.key in toward) {
       const [dx, dy] = toward[event.key];
       let best = null;
@@ -184,7 +300,7 @@ export class Diagram extends EventTarget {
         if (!other.isTarget || ahead <= 1 || ahead + 2 * aside >= least) continue;
         [best, least] = [other, ahead + 2 * aside];
       }
-      best?.group.focus();
+      if (best !== null) this.approach(best);
     } else {
       return;
     }
@@ -212,6 +328,7 @@ function route(edge) {
   const points = from === to ? null : (edge.points ?? straight(from, to, edge.isTwin));
   const curves = points === null ? loop(from) : smooth(points);
   edge.path.setAttribute("d", written(curves));
+  edge.grip?.setAttribute("d", written(curves));
   edge.sampled = sampled(curves);
   if (edge.text === null) return;
   const [x, y] = edge.sampled[Math.floor(edge.sampled.length / 2)];

@@ -1,6 +1,6 @@
 // The explored configuration graph, and the way to any configuration in it.
 
-import { ask, Refusal } from "./backend.js";
+import { ask, isRecorded, Refusal } from "./backend.js";
 import { Diagram } from "./diagrams.js";
 import { drawn, find, plural, shortened } from "./dom.js";
 
@@ -12,7 +12,7 @@ export class GraphView {
     this.run = run;
     this.diagram = new Diagram(find("graph"));
     this.status = find("graph-status");
-    this.diagram.addEventListener("select", ({ detail }) => this.go(detail));
+    this.diagram.addEventListener("select", ({ detail }) => this.go(detail.id));
     find("explore").addEventListener("submit", (event) => {
       event.preventDefault();
       this.explore();
@@ -89,7 +89,7 @@ export class GraphView {
   }
 
   async go(id) {
-    if (id === null || this.found === null) return;
+    if (id === null || this.found === null || isRecorded) return;
     try {
       this.path = await this.run.go(id);
       this.rows = [...this.run.rows];

@@ -14,7 +14,8 @@ export class Inspector {
     run.addEventListener("moved", () => this.state());
   }
 
-  show(neuron) {
+  // `count`: how many are selected, of which this is the last.
+  show(neuron, count = 1) {
     this.neuron = neuron;
     clearTimeout(this.timer);
     const { run } = this;
@@ -24,11 +25,12 @@ export class Inspector {
     }
     const initial = run.system.neurons[neuron];
     this.now = element("p", { class: "now" });
-    const about = [element("h3", {}, run.names()[neuron]), this.now];
+    const others = count > 1 ? hint(`and ${plural(count - 1, "more")}`.replace("mores", "more")) : null;
+    const about = [element("h3", {}, run.names()[neuron]), others, this.now];
     // What is edited is the beginning: not what a neuron became by division.
     if (isRecorded || initial?.spikes === undefined || run.label(neuron) !== initial.label) {
       const rules = run.rules(neuron).map((rule) => element("li", {}, typeset(rule)));
-      fill(this.place, ...about, element("ul", { class: "rules" }, ...rules));
+      fill(this.place, ...about, element("ul", { class: "rules" }, ...rules), this.nameForm(neuron));
       return this.state();
     }
     this.onSynapses = run.system.remarks.includes("variant SynapseRules");
@@ -61,8 +63,80 @@ export class Inspector {
       this.findings,
       element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.show(neuron) }, "Undo")),
     );
-    fill(this.place, ...about, form);
+    fill(this.place, ...about, form, this.nameForm(neuron), this.endsForm(neuron));
     return this.state();
+  }
+
+  // The name, changed when it is left or with Enter.
+  nameForm(neuron) {
+    const { run } = this;
+    if (isRecorded || run.row.network !== null) return null;
+    const name = run.names()[neuron];
+    const field = element("input", { id: "edit-name", value: name, autocomplete: "off", spellcheck: "false", maxlength: 200 });
+    const rename = (event) => {
+      event.preventDefault();
+      if (field.value.trim() === name) return;
+      this.onchange?.([{ do: "rename", neuron, name: field.value }], { select: [neuron] });
+    };
+    field.addEventListener("change", rename);
+    return element("form", { submit: rename }, element("label", { for: "edit-name" }, "name"), field);
+  }
+
+  // Whether the neuron is an input, and with which train, and whether it is an output.
+  endsForm(neuron) {
+    const { run } = this;
+    if (run.isNet) return null;
+    const name = run.names()[neuron];
+    const train = run.system.input[name];
+    const field = element("input", { id: "edit-input", value: train?.join(" ") ?? "", placeholder: "none; such as 1 0 2", autocomplete: "off" });
+    const change = (operation) => this.onchange?.([{ neuron, ...operation }], { select: [neuron] });
+    const give = (event) => {
+      event.preventDefault();
+      const counts = field.value.split(/[\s,]+/).filter(Boolean);
+      if (counts.join(" ") === (train?.join(" ") ?? "")) return;
+      const isRight = counts.every((count) => /^-?\d+$/.test(count));
+      field.setAttribute("aria-invalid", String(!isRight));
+      if (isRight) change({ do: "input", train: counts.length === 0 ? null : counts.map((count) => (Number.isSafeInteger(Number(count)) ? Number(count) : count)) });
+    };
+    field.addEventListener("change", give);
+    const box = element("input", {
+      id: "edit-output",
+      type: "checkbox",
+      checked: run.system.output.includes(name),
+      change: () => change({ do: "output", is_output: box.checked }),
+    });
+    return element(
+      "form",
+      { submit: give },
+      element("label", { for: "edit-input" }, "input: spikes in step 1, 2, …"),
+      field,
+      element("label", { class: "check" }, box, " output neuron"),
+    );
+  }
+
+  // A synapse or an arc: its weight.
+  showEdge(edge) {
+    this.neuron = null;
+    const { run } = this;
+    const [source, target] = [edge.source, edge.target].map((end) => run.names()[end]);
+    const field = element("input", { id: "edit-weight", value: String(edge.weight), inputmode: "numeric", autocomplete: "off" });
+    const weigh = (event) => {
+      event.preventDefault();
+      const isRight = /^-?\d+$/.test(field.value.trim());
+      field.setAttribute("aria-invalid", String(!isRight));
+      if (!isRight) return;
+      const number = Number(field.value);
+      const weight = Number.isSafeInteger(number) ? number : field.value.trim();
+      this.onchange?.([{ do: "connect", kind: edge.shape ?? "", synapses: [[edge.source, edge.target, weight]] }], {});
+    };
+    const form = element(
+      "form",
+      { submit: weigh },
+      element("label", { for: "edit-weight" }, "weight"),
+      field,
+      element("div", { class: "row" }, element("button", { class: "primary" }, "Apply")),
+    );
+    fill(this.place, element("h3", {}, `${source} → ${target}`), isRecorded ? null : form);
   }
 
   state() {

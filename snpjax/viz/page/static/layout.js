@@ -6,22 +6,29 @@ import { Graph, layout as dagre } from "../vendor/dagre.esm.js";
 // Layers of more take seconds.
 const MOST_LAYERED = { nodes: 400, edges: 1500 };
 const GAP = 36;
+// Pixels of a box when all is seen, below which layers are given up.
+const LEAST_SHAPE = 10;
 
 // Both directions are tried with at most this many nodes.
 const MOST_TRIED = 120;
 
 // Give every node x and y, its middle, and maybe every edge the points it runs through, so that
 // they can be shown large in a room of that width and height.
-export function arrange(nodes, edges, { room, positions = null }) {
+export function arrange(nodes, edges, { room, positions = null, isExact = false }) {
   for (const edge of edges) edge.points = null;
-  if (positions !== null && placed(nodes, positions)) return;
+  if (positions !== null && placed(nodes, positions, isExact)) return;
   if (nodes.length > MOST_LAYERED.nodes || edges.length > MOST_LAYERED.edges) {
-    return void inRows(nodes, edges);
+    return void inRows(nodes, edges, room);
   }
   const [likely, other] = room.height > room.width ? ["TB", "LR"] : ["LR", "TB"];
   const scale = layered(nodes, edges, likely, room);
-  if (scale >= 1 || nodes.length > MOST_TRIED) return;
-  if (layered(nodes, edges, other, room) < 1.15 * scale) layered(nodes, edges, likely, room);
+  if (scale >= 1) return;
+  if (nodes.length <= MOST_TRIED) {
+    if (layered(nodes, edges, other, room) < 1.15 * scale) layered(nodes, edges, likely, room);
+  } else if (scale * Math.min(...nodes.map((node) => node.height)) < LEAST_SHAPE) {
+    for (const edge of edges) edge.points = null;
+    inRows(nodes, edges, room); // layers would be dust
+  }
 }
 
 // Width and height of the label of an edge.
@@ -62,14 +69,15 @@ function layered(nodes, edges, direction, room) {
   return Math.min(room.width / width, room.height / height);
 }
 
-// The places of a file, with as much more room as the boxes need; whether that works.
-function placed(nodes, positions) {
+// The places of a file, with as much more room as the boxes need unless they are exact; whether that
+// works.
+function placed(nodes, positions, isExact) {
   const known = nodes.filter((node) => node.neuron !== undefined);
   if (positions.length !== known.length) return false;
   known.forEach((node) => ([node.x, node.y] = positions[node.neuron]));
   const sorted = [...known].sort((a, b) => a.x - b.x);
   let scale = 1;
-  for (let i = 0; i < sorted.length; i += 1) {
+  for (let i = 0; i < sorted.length && !isExact; i += 1) {
     for (let j = i + 1; j < Math.min(sorted.length, i + 200); j += 1) {
       const [a, b] = [sorted[i], sorted[j]];
       const across = ((a.width + b.width) / 2 + GAP) / Math.abs(a.x - b.x);
@@ -94,7 +102,7 @@ function placed(nodes, positions) {
 }
 
 // In the order in which spikes reach them, row by row.
-function inRows(nodes, edges) {
+function inRows(nodes, edges, room) {
   const next = new Map(nodes.map((node) => [node.id, []]));
   const hasSource = new Set();
   for (const { source, target } of edges) {
@@ -119,7 +127,8 @@ function inRows(nodes, edges) {
   }
   const width = Math.max(...nodes.map((node) => node.width)) + 26;
   const height = Math.max(...nodes.map((node) => node.height)) + 30;
-  const columns = Math.ceil(Math.sqrt((nodes.length * height * 1.6) / width));
+  const shape = room.height > 0 ? room.width / room.height : 1.6;
+  const columns = Math.ceil(Math.sqrt((nodes.length * height * shape) / width));
   const at = new Map(nodes.map((node) => [node.id, node]));
   order.forEach((id, index) => {
     const node = at.get(id);

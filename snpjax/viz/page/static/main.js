@@ -1,13 +1,18 @@
 // The page: what belongs to what.
 
-import { ask, isRecorded, recording } from "./backend.js";
+import { ask, isRecorded, recording, watchServer } from "./backend.js";
+import { Branches } from "./branches.js";
 import { Choices } from "./choices.js";
 import { helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
-import { element, fill, find, plural } from "./dom.js";
+import { element, fill, find, plural, saveAs } from "./dom.js";
+import { Editing } from "./editing.js";
 import { GraphView } from "./graph.js";
 import { Inspector } from "./inspector.js";
 import { Network } from "./network.js";
+import { Properties } from "./properties.js";
+import { Counts, historyTabs, Raster } from "./raster.js";
 import { Run } from "./run.js";
+import { Search } from "./search.js";
 import { Table } from "./table.js";
 import { TextEditor } from "./text.js";
 import { Trains } from "./trains.js";
@@ -20,8 +25,15 @@ const editor = new TextEditor();
 const transport = new Transport(run);
 const tabs = new Tabs(["system", "graph", "text"]);
 const choices = new Choices(run);
+const editing = new Editing({ run, network, show: shown, say: (text) => transport.say(text) });
+new Properties(run);
+new Search(run, network);
 new Trains(run);
-new Table(run);
+const table = new Table(run);
+const raster = new Raster(run, find("history-raster"));
+const counts = new Counts(run, find("history-counts"));
+const branches = new Branches(run, (text) => transport.say(text));
+historyTabs(["table", "raster", "counts", "branches"], { raster, counts });
 
 let opened = null;
 
@@ -33,8 +45,14 @@ function zoom(how) {
   else viewport.zoom(how === "in" ? 1.25 : 0.8);
 }
 
-// What an answer says: a model to draw, or the errors of a text that is none.
-function show(answer, selected = null) {
+// Another text: a model to draw, or the errors of a text that is none.
+function show(answer) {
+  network.forget();
+  shown(answer, []);
+}
+
+// What an answer says, and which neurons are selected then.
+function shown(answer, selected, { isEdit = false } = {}) {
   opened = answer;
   editor.show(answer);
   document.title = `${answer.name} · snpjax`;
@@ -52,12 +70,13 @@ function show(answer, selected = null) {
   }
   run.begin(answer);
   legend();
-  find("tab-graph").hidden = isRecorded || run.isNet;
-  select(selected);
+  find("tab-graph").hidden = isRecorded && !begun.graph;
+  editing.shown(answer, { isEdit });
+  network.choose(selected);
   if (answer.remarks?.length > 0) inspector.say(answer.remarks);
   if (answer.findings.length > 0) transport.say(answer.findings[0].message);
   // It is drawn; what may happen in it is said when that is compiled.
-  transport.attempt(() => run.first());
+  transport.attempt(() => (answer.query ? run.witness(answer.query) : run.first()));
 }
 
 function subtitle({ read, name, system, edited }) {
@@ -81,12 +100,15 @@ function sizesOfSystem({ neurons, rules, synapses }) {
   return [plural(neurons.length, "neuron"), numRules, plural(synapses.length, "synapse")];
 }
 
-function select(neuron) {
-  const known = typeof neuron === "number" ? neuron : null;
-  network.select(known);
-  inspector.show(known);
-  choices.select(known);
-  document.body.classList.toggle("has-neuron", known !== null);
+function selected() {
+  const { selected: neuron, selection } = network;
+  if (selection.edge !== null) inspector.showEdge(selection.edge);
+  else inspector.show(neuron, selection.nodes.size);
+  choices.select(selection.nodes);
+  table.showColumn(neuron);
+  counts.select(selection.nodes);
+  editor.follow(neuron === null ? null : run.names()[neuron]);
+  document.body.classList.toggle("has-neuron", neuron !== null || selection.edge !== null);
 }
 
 function legend() {
@@ -101,18 +123,41 @@ function legend() {
   fill(find("legend"), ...items.map(([kind, text]) => element("li", { class: kind }, text)));
 }
 
+// What is shown, with its branches and the graph, as a file that needs no server.
+async function savePage() {
+  const question = { model: run.model, run: run.recorded(branches.others, graph.found) };
+  const { name, text } = await ask("page", question);
+  saveAs(name, new Blob([text], { type: "text/html" }));
+}
+
 function openFile(file) {
   if (!file) return;
   file.text().then((text) => editor.read(file.name, text));
 }
 
-network.onselect = select;
+network.addEventListener("selected", selected);
+network.diagram.addEventListener("seen", ({ detail }) => {
+  choices.see(new Set(detail.map((node) => node.neuron)));
+});
+network.takes = (neuron) => editing.ends(neuron);
 editor.onread = (answer) => {
   show(answer);
   if (answer.read) tabs.show("system");
 };
-inspector.isBarred = () => editor.isChanged;
-inspector.onedit = (answer, neuron) => show(answer, neuron);
+editor.onfollow = (answer) => {
+  network.remember();
+  shown(answer, [], { isEdit: true });
+};
+editor.onname = (name) => {
+  const neuron = run.system === null ? -1 : run.names().indexOf(name);
+  if (neuron >= 0 && neuron !== network.selected) network.choose([neuron]);
+};
+inspector.isBarred = editing.isBarred = () => editor.isChanged;
+inspector.onedit = (answer, neuron) => {
+  network.remember();
+  shown(answer, [neuron], { isEdit: true });
+};
+inspector.onchange = (operations, options) => editing.change(operations, options);
 for (const button of document.querySelectorAll("[data-zoom]")) {
   button.addEventListener("click", () => zoom(button.dataset.zoom));
 }
@@ -130,16 +175,20 @@ listenForKeys({ transport, tabs, zoom });
 
 const begun = isRecorded ? recording() : await ask("begin");
 editor.formats(begun.formats);
+if (!isRecorded) editing.palette(begun.palette);
 helpDialog(begun.version);
 saveDialog(run, begun.formats, () => opened?.format);
 pictureDialog(
-  () => diagramOfView().svg,
+  diagramOfView,
   () => opened.name.replace(/\.[^.]*$/, "") || "snpjax",
+  () => transport.attempt(savePage),
 );
 if (isRecorded) {
   document.body.classList.add("recorded");
-  for (const id of ["open", "save"]) find(id).hidden = true;
+  for (const id of ["open", "save", "picture-page", "explore", "prove"]) find(id).hidden = true;
 }
 show(begun);
+if (begun.graph) graph.show(begun.graph);
+watchServer();
 document.body.classList.add("ready");
 performance.mark("ready");

@@ -1,7 +1,9 @@
 // The network as a drawing: neurons with their spikes and rules, and what happens in a step.
 
+import { isRecorded } from "./backend.js";
 import { Diagram } from "./diagrams.js";
 import { arrivals, drawn, find, plural, short, shortened, typeset } from "./dom.js";
+import { handle } from "./editing.js";
 
 // With more neurons their rules are shown of the selected one only.
 const MOST_WITH_RULES = 60;
@@ -28,16 +30,23 @@ function width(text, font) {
   return measured;
 }
 
-export class Network {
+export class Network extends EventTarget {
   constructor(run) {
+    super();
     this.run = run;
     this.diagram = new Diagram(find("network"), { isHatched: true });
-    this.selected = null;
+    this.selection = { nodes: new Set(), edge: null };
     this.drawnFor = null;
-    this.diagram.addEventListener("select", ({ detail }) => this.onselect?.(detail));
+    this.places = new Map(); // of neurons by name, where they were drawn before an edit
+    this.diagram.addEventListener("select", ({ detail }) => this.pick(detail));
+    this.diagram.addEventListener("pick", ({ detail }) => this.choose([], detail));
+    this.diagram.viewport.onspan = (from, to) => this.span(from, to);
+    this.diagram.viewport.onspanned = (from, to) => this.spanned(from, to);
     this.diagram.addEventListener("focus", ({ detail }) => describe(detail, run.row));
+    this.diagram.addEventListener("near", ({ detail }) => this.renew(detail));
     run.addEventListener("opened", () => this.draw(false));
     run.addEventListener("moved", () => this.show());
+    run.addEventListener("chosen", () => this.show());
   }
 
   draw(keep) {
@@ -51,6 +60,8 @@ export class Network {
       source,
       target,
       shape,
+      weight,
+      isTarget: !isRecorded,
       label: [weight === 1 ? "" : `×${short(weight)}`, ...this.onSynapse(rules)]
         .filter(Boolean)
         .join("  "),
@@ -72,9 +83,57 @@ export class Network {
       }
     });
     this.neurons = nodes.slice(0, names.length);
-    const positions = run.system.grows && run.row.network !== null ? null : run.system.positions;
-    this.diagram.draw(nodes, edges, { positions, keep });
+    const { positions, isExact } = this.known(names);
+    this.diagram.draw(nodes, edges, { positions, isExact, keep });
     this.show();
+    this.mark();
+  }
+
+  // Where the neurons stand: where they were drawn before an edit, or as the model says.
+  known(names) {
+    const { system, row } = this.run;
+    if (system.grows && row.network !== null) return { positions: null, isExact: false };
+    const expected = this.expected ?? [];
+    this.expected = [];
+    const { positions } = system;
+    if (names.filter((name) => this.places.has(name)).length * 2 < names.length) return { positions, isExact: false };
+    const place = (name, index) => this.places.get(name) ?? positions?.[index] ?? expected.shift() ?? this.free([0, 0]);
+    return { positions: names.map(place), isExact: true };
+  }
+
+  // The places of all neurons, in order.
+  positions() {
+    return this.neurons.map(({ x, y }) => [x, y]);
+  }
+
+  // Keep the places for the drawing after an edit.
+  remember() {
+    this.places = new Map(this.neurons.map(({ label, x, y }) => [label, [x, y]]));
+  }
+
+  // Another model has nothing to do with the places of this one.
+  forget(neurons = null) {
+    if (neurons === null) this.places = new Map();
+    else for (const neuron of neurons) this.places.delete(this.neurons[neuron]?.label);
+  }
+
+  expect(places) {
+    this.expected = places;
+  }
+
+  // A point near that one where no neuron is.
+  free([x, y]) {
+    let at = [x, y];
+    for (let ring = 1; ring < 40; ring += 1) {
+      const [left, top] = at;
+      const isTaken = (this.neurons ?? []).some(
+        (node) => Math.abs(node.x - left) < node.width / 2 + 60 && Math.abs(node.y - top) < node.height / 2 + 30,
+      );
+      if (!isTaken) return at;
+      const angle = ring * 2.4;
+      at = [x + 34 * Math.sqrt(ring) * 2 * Math.cos(angle), y + 34 * Math.sqrt(ring) * 2 * Math.sin(angle)];
+    }
+    return at;
   }
 
   onSynapse(rules) {
@@ -95,6 +154,7 @@ export class Network {
       id: neuron,
       neuron,
       label: name,
+      title,
       called: isTransition ? "transition" : "neuron",
       counted: "spike",
       isTarget: true,
@@ -105,7 +165,10 @@ export class Network {
         isTransition ? 40 : this.isCompact ? 76 : 104,
       ) + 2 * PAD,
       height: HEAD + (rules.length > 0 ? rules.length * LINE + 12 : 0),
-      paint: (group) => paintNeuron(group, node, title, rules, isTransition),
+      paint: (group) => {
+        paintNeuron(group, node, title, rules, isTransition);
+        node.rules.forEach((line, rule) => line.addEventListener("click", (event) => this.chooseRule(event, neuron, rule)));
+      },
       shown: {},
     };
     return node;
@@ -125,11 +188,31 @@ export class Network {
     }
     for (const [neuron, node] of this.ends) {
       const sent = row.sent.get(neuron) ?? 0;
-      if (node.sent !== sent) node.text.textContent = sent === 0 ? "out" : `out ${short(sent)}`;
       node.sent = sent;
-      node.group.classList.toggle("fires", sent !== 0);
+      node.look = sent === 0 ? "plain" : "fired";
+      showSent(node);
     }
+    this.diagram.overview.request();
     return undefined;
+  }
+
+  // In a neuron that is selected, a click on an applicable rule chooses it for the next step, and a
+  // second one takes that back.
+  chooseRule(event, neuron, rule) {
+    const { run } = this;
+    const can = run.row.can.get(neuron) ?? [];
+    if (isRecorded || !this.selection.nodes.has(neuron) || can.length < 2 || !can.includes(rule)) return;
+    event.stopPropagation();
+    run.choose(neuron, run.chosen.get(neuron) === rule ? null : rule);
+  }
+
+  // A box that became an element shows what it would show if it had been one before.
+  renew(node) {
+    if (node.kind === "end") return showSent(node);
+    node.shown = {};
+    this.update(node, this.run.row);
+    this.markNode(node);
+    return describe(node, this.run.row);
   }
 
   update(node, row) {
@@ -139,6 +222,10 @@ export class Network {
     const pending = row.waiting.get(neuron) ?? 0;
     const can = row.can.get(neuron) ?? [];
     const fired = row.done.get(neuron)?.[0] ?? -1;
+    node.look = fired >= 0 ? "fired" : timer > 0 ? "closed" : can.length > 0 ? "may" : "plain";
+    node.holds = count !== undefined && count !== 0;
+    node.number = count === undefined ? undefined : short(count);
+    if (!node.group) return;
     if (shown.count !== count && count !== undefined) node.showCount(count);
     const due = row.due.get(neuron);
     const state = `${timer} ${pending} ${due ?? ""}`;
@@ -148,7 +235,8 @@ export class Network {
       const notes = [timer > 0 ? `closed ${timer}${waits}` : "", due ?? ""];
       node.note.textContent = notes.filter(Boolean).join(" · ");
     }
-    const rules = `${fired} ${can.join(",")}`;
+    const chosen = this.run.chosen.get(neuron) ?? -1;
+    const rules = `${fired} ${can.join(",")} ${chosen}`;
     if (shown.rules !== rules) {
       node.group.classList.toggle("fired", fired >= 0);
       node.group.classList.toggle("may", can.length > 0);
@@ -156,7 +244,9 @@ export class Network {
       node.rules.forEach((line, rule) => {
         line.setAttribute(
           "class",
-          `rule${able.has(rule) ? " can" : ""}${fired === rule ? " fired" : ""}`,
+          ["rule", able.has(rule) && "can", able.has(rule) && able.size > 1 && "free", fired === rule && "fired", chosen === rule && "chosen"]
+            .filter(Boolean)
+            .join(" "),
         );
       });
     }
@@ -166,10 +256,69 @@ export class Network {
     if (!this.isCompact) describe(node, row);
   }
 
-  select(neuron) {
-    this.neurons?.[this.selected]?.group.classList.remove("selected");
-    this.selected = neuron;
-    this.neurons?.[neuron]?.group.classList.add("selected");
+  // ---- what is selected ----
+
+  pick({ id, isMore }) {
+    if (typeof id === "string") return; // an input or output of the network
+    if (this.takes?.(id)) return;
+    const { nodes } = this.selection;
+    if (id === null) this.choose([]);
+    else if (!isMore) this.choose([id]);
+    else this.choose(nodes.has(id) ? [...nodes].filter((other) => other !== id) : [...nodes, id]);
+  }
+
+  // Select neurons, the last of which is shown in full, or a synapse.
+  choose(neurons, edge = null) {
+    const count = this.neurons?.length ?? 0;
+    this.selection = { nodes: new Set(neurons.filter((neuron) => neuron < count)), edge };
+    this.mark();
+    this.dispatchEvent(new Event("selected"));
+  }
+
+  get selected() {
+    return [...this.selection.nodes].at(-1) ?? null;
+  }
+
+  mark() {
+    for (const node of this.neurons ?? []) {
+      const isSelected = this.selection.nodes.has(node.neuron);
+      if (node.isSelected === isSelected && !node.group) continue;
+      node.isSelected = isSelected;
+      this.markNode(node);
+    }
+    for (const edge of this.diagram.edges) edge.group?.classList.toggle("selected", edge === this.selection.edge);
+    this.diagram.overview.request();
+  }
+
+  markNode(node) {
+    if (!node.group) return;
+    node.group.classList.toggle("selected", node.isSelected === true);
+    const isOnly = node.isSelected && this.selection.nodes.size === 1 && !isRecorded;
+    const known = node.group.querySelector(".handle");
+    if (isOnly && !known) {
+      const emit = (detail) => this.diagram.emit("connect", detail);
+      node.group.append(handle(this.diagram, node, emit));
+    } else if (!isOnly) {
+      known?.remove();
+    }
+  }
+
+  // A rectangle that is drawn with the shift key selects what is in it.
+  span(from, to) {
+    const [x1, y1] = this.diagram.pointOf(from);
+    const [x2, y2] = this.diagram.pointOf(to);
+    this.band ??= drawn("rect", { class: "band" });
+    const box = { x: Math.min(x1, x2), y: Math.min(y1, y2), width: Math.abs(x2 - x1), height: Math.abs(y2 - y1) };
+    for (const [name, value] of Object.entries(box)) this.band.setAttribute(name, value);
+    this.diagram.world.append(this.band);
+  }
+
+  spanned(from, to) {
+    this.band?.remove();
+    const [x1, y1] = this.diagram.pointOf(from);
+    const [x2, y2] = this.diagram.pointOf(to);
+    const isIn = ({ x, y }) => x >= Math.min(x1, x2) && x <= Math.max(x1, x2) && y >= Math.min(y1, y2) && y <= Math.max(y1, y2);
+    this.choose(this.neurons.filter(isIn).map((node) => node.neuron));
   }
 }
 
@@ -190,6 +339,7 @@ function describe(node, row) {
 
 function paintNeuron(group, node, title, rules, isTransition) {
   const { width: across, height } = node;
+  node.pillSize = node.isZero = null;
   const pill = drawn("rect", { class: "pill", y: 6, height: 22, rx: 11 });
   const text = drawn("text", { class: "count", y: 21.5 }, " ");
   node.showCount = (count) => {
@@ -224,6 +374,13 @@ function paintNeuron(group, node, title, rules, isTransition) {
   node.rules = isTransition ? [] : lines; // what a transition beats is no rule
 }
 
+// What an output sent in this step.
+function showSent(node) {
+  if (!node.group) return;
+  node.text.textContent = node.sent === 0 ? "out" : `out ${short(node.sent)}`;
+  node.group.classList.toggle("fires", node.sent !== 0);
+}
+
 function toggleZero(node, count, ...parts) {
   if (node.isZero === (count === 0)) return;
   node.isZero = count === 0;
@@ -237,6 +394,7 @@ function placeNode(name, neuron) {
     id: neuron,
     neuron,
     label: name,
+    title,
     called: "place",
     counted: "token",
     isTarget: true,
@@ -246,6 +404,7 @@ function placeNode(name, neuron) {
     shown: {},
     rules: [],
     paint: (group) => {
+      node.isZero = null;
       const middle = node.width / 2;
       const body = drawn("rect", { class: "body", y: 0, height: 44, rx: 22 });
       const text = drawn("text", { class: "count", x: middle, y: 27 }, " ");

@@ -9,7 +9,9 @@ const MOST_PIXELS = 8000; // of a side
 const NOT_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu;
 
 // The SVG of a drawing, whole, with its colours as they are now.
-export function svgOf(svg) {
+export function svgOf(diagram) {
+  const { svg } = diagram;
+  diagram.whole();
   const world = svg.querySelector(".world");
   const box = world.getBBox();
   const copy = svg.cloneNode(true);
@@ -25,6 +27,7 @@ export function svgOf(svg) {
   copy.setAttribute("height", height);
   const ground = drawn("rect", { class: "ground", x, y, width, height });
   copy.prepend(drawn("style", {}, rulesOf(".diagram")), ground);
+  diagram.moved(); // of many boxes only those that are near remain elements
   const text = new XMLSerializer().serializeToString(copy).replace(NOT_XML, "\ufffd");
   return { text, width, height };
 }
@@ -42,13 +45,13 @@ function rulesOf(prefix) {
     .join("\n");
 }
 
-export function saveSvg(svg, name) {
-  const { text } = svgOf(svg);
+export function saveSvg(diagram, name) {
+  const { text } = svgOf(diagram);
   saveAs(`${name}.svg`, new Blob([text], { type: "image/svg+xml" }));
 }
 
-export async function savePng(svg, name) {
-  const { text, width, height } = svgOf(svg);
+export async function savePng(diagram, name) {
+  const { text, width, height } = svgOf(diagram);
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   await image.decode();

@@ -6,6 +6,9 @@ import { ask, isRecorded, recording, Refusal } from "./backend.js";
 // Who chooses in a net: nobody in particular.
 export const CHOOSER = -1;
 
+// What the server says of a configuration; the rest is derived.
+const FIELDS = ["step", "spikes", "timers", "pending", "flights", "options", "texts", "halted", "fired", "emitted", "outputs", "network"];
+
 export class Run extends EventTarget {
   constructor() {
     super();
@@ -19,14 +22,19 @@ export class Run extends EventTarget {
     this.position = 0;
     this.chosen = new Map(); // neuron to rule, for the next step
     this.rest = 0; // a seed, or "first"
+    this.until = ""; // the condition at which a run pauses
+    this.reached = false; // whether the last answer ended there
+    this.kept = []; // branches that a file holds
+    this.loop = null; // the row that the last one repeats, if they go round for ever
     this.busy = false;
   }
 
   // A model that was read: its description, before anything of it was run.
   begin(opened) {
-    const { rest } = this;
+    const { rest, until } = this;
     this.clear();
     this.rest = opened.rest ?? rest;
+    this.until = until;
     this.model = opened.model;
     this.system = opened.system;
     // Transitions of nets have no tokens; they stand after the places.
@@ -38,9 +46,14 @@ export class Run extends EventTarget {
 
   async first() {
     const { model } = this;
-    const { rows, refused } = isRecorded ? recording() : await ask("first", { model });
+    const { rows, refused, branches, loop } = isRecorded ? recording() : await ask("first", { model });
     if (model !== this.model) return null; // another one was opened meanwhile
-    this.take(0, rows);
+    for (const { name, from, rows: own } of branches ?? []) {
+      const before = rows.slice(0, from + 1);
+      this.take(0, [...before, ...own]);
+      this.kept.push({ name, rows: [...this.rows] });
+    }
+    this.take(0, rows, loop ?? null);
     this.announce("moved");
     return refused ?? null; // why a run that was exported ends
   }
@@ -57,11 +70,21 @@ export class Run extends EventTarget {
     return this.rows[this.last].halted;
   }
 
+  // Whether the next row is that after the beginning of the loop.
+  get repeats() {
+    return this.loop !== null && this.position === this.last && this.chosen.size === 0;
+  }
+
   // Rows from a number on; what was there is forgotten.
-  take(from, rows) {
+  take(from, rows, loop = null) {
+    this.loop = loop;
+    if (from < this.rows.length && !this.row.isBlank) {
+      this.dispatchEvent(new CustomEvent("left", { detail: [...this.rows] }));
+    }
     this.rows.length = from;
     for (const row of rows) {
       row.network ??= this.rows.at(-1)?.network ?? null;
+      row.by ??= chosenIn(row); // how it can be made again
       row.timer = new Map(row.timers);
       row.waiting = new Map(row.pending);
       row.due = dueOf(row.flights);
@@ -96,6 +119,7 @@ export class Run extends EventTarget {
       this.show(this.position + 1);
       return null;
     }
+    if (this.repeats) return this.show(this.loop + 1);
     if (this.row.halted || isRecorded) return null;
     return this.extend(this.position, count, count > 1);
   }
@@ -103,13 +127,14 @@ export class Run extends EventTarget {
   // As far as it goes, up to that many steps.
   async finish(most) {
     if (this.busy || this.model === null) return null;
-    if (isRecorded) return this.show(this.last);
+    if (isRecorded || (this.loop !== null && this.chosen.size === 0)) return this.show(this.last);
     let refused = null;
     let left = most;
+    this.reached = false;
     if (this.chosen.size > 0) {
       refused = await this.extend(this.position, Math.min(left, 1), true);
     }
-    while (left > 0 && refused === null && !this.isHalted && !this.busy) {
+    while (left > 0 && refused === null && !this.isHalted && !this.busy && !this.reached) {
       const before = this.last;
       refused = await this.extend(this.last, Math.min(left, 500), true);
       if (this.last <= before) break;
@@ -119,10 +144,37 @@ export class Run extends EventTarget {
     return refused;
   }
 
+  // Another computation that was made before, whose first steps are those of this one.
+  async walk(rows, split) {
+    if (isRecorded) {
+      this.take(0, []);
+      this.rows = [...rows];
+      this.position = Math.min(this.position, this.last);
+      return this.announce("moved");
+    }
+    if (this.busy) throw new Refusal("A step is being made. Wait for it.");
+    const steps = rows.slice(split + 1).map((row) => row.by);
+    if (steps.includes(undefined)) throw new Refusal("This branch was not made step by step.");
+    const position = Math.min(this.position, rows.length - 1);
+    const answer = await this.asked("replay", { at: split, steps }, split + 1, true);
+    if (answer === null) return undefined;
+    this.rows = [...rows]; // the same ones as before, not their like
+    this.position = position;
+    return this.announce("moved");
+  }
+
   async extend(at, count, toEnd) {
-    const question = { at, count, chosen: [...this.chosen], rest: this.rest };
+    const question = { at, count, chosen: [...this.chosen], rest: this.rest, until: this.until };
     const answer = await this.asked("step", question, at + 1, toEnd);
+    this.reached = answer?.reached ?? false;
     return answer?.refused ?? null;
+  }
+
+  // The steps in which a condition holds, by number.
+  async where(query) {
+    const { model } = this;
+    const { steps } = await ask("where", { model, query });
+    return model === this.model ? steps : [];
   }
 
   // The shortest path to a configuration of the graph; its configurations by number.
@@ -131,6 +183,19 @@ export class Run extends EventTarget {
     if (this.busy) throw new Refusal("A step is being made. Wait for it.");
     const answer = await this.asked("go", { configuration }, 0, true);
     return answer?.path ?? null;
+  }
+
+  // What is known of a property; its witness becomes the computation that is shown.
+  async prove(query) {
+    if (this.busy) throw new Refusal("A step is being made. Wait for it.");
+    return this.asked("property", { query }, 0, false);
+  }
+
+  // The computation that decides a query, from its beginning; the verdict in one line.
+  async witness(query) {
+    await this.first();
+    const answer = await this.prove(query);
+    return answer?.text.split("\n")[0] ?? null;
   }
 
   // The answer to a question for rows from a number on, of which the first or the last is shown; null
@@ -142,7 +207,9 @@ export class Run extends EventTarget {
     try {
       const answer = await ask(call, { model, ...question });
       if (model !== this.model) return null;
-      this.take(from, answer.rows);
+      if (answer.rows === null) return answer;
+      this.take(from, answer.rows, answer.loop ?? null);
+      if (call === "step") this.mark(from, question);
       this.position = toEnd ? this.last : from;
       this.chosen.clear();
       this.announce("moved");
@@ -150,6 +217,23 @@ export class Run extends EventTarget {
     } finally {
       this.busy = false;
       this.announce("busy");
+    }
+  }
+
+  // All that a file needs to show this computation and those branches.
+  recorded(branches, graph) {
+    const plain = (rows) => rows.map((row) => Object.fromEntries(FIELDS.filter((name) => name in row).map((name) => [name, row[name]])));
+    const others = branches.map(({ name, rows }) => {
+      const from = splitOf(rows, this.rows);
+      return { name, from, rows: plain(rows.slice(from + 1)) };
+    });
+    return { rows: plain(this.rows), branches: others, graph, rest: this.rest, loop: this.loop };
+  }
+
+  // How rows were made, so that they can be made again.
+  mark(from, { chosen, rest }) {
+    for (let at = from; at <= this.last; at += 1) {
+      this.rows[at].by = { chosen: at === from ? chosen : [], rest };
     }
   }
 
@@ -226,4 +310,18 @@ function blank(spikes) {
     done: none,
     sent: none,
   };
+}
+
+// The last step that two computations share.
+export function splitOf(rows, others) {
+  let at = 0;
+  while (at + 1 < Math.min(rows.length, others.length) && rows[at + 1] === others[at + 1]) at += 1;
+  return at;
+}
+
+// All rules that were selected: they make a step again that a graph or a proof found.
+function chosenIn(row) {
+  const size = row.spikes.length;
+  const chosen = row.fired.map(([neuron, rule]) => (neuron >= size ? [CHOOSER, neuron - size] : [neuron, rule]));
+  return { chosen, rest: "first" };
 }

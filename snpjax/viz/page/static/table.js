@@ -3,7 +3,10 @@
 
 import { arrivals, element, fill, find, plural, raised, short, shortened, typeset } from "./dom.js";
 
+// Of more columns only those that are seen are there; they are this wide, in pixels.
 const MOST_COLUMNS = 24;
+const COLUMN = 72;
+const AROUND = 6;
 const ROWS_AROUND = 60;
 const MOST_FIRED = 12;
 
@@ -14,6 +17,32 @@ export class Table {
     this.rows = new Map();
     run.addEventListener("opened", () => this.rebuild());
     run.addEventListener("moved", () => this.show());
+    this.place = this.table.parentNode;
+    this.place.addEventListener("scroll", () => this.scrolled());
+    new ResizeObserver(() => this.scrolled()).observe(this.place);
+  }
+
+  // The columns that are seen, and some around them.
+  window() {
+    if (this.counts <= MOST_COLUMNS) return { first: 0, columns: this.counts };
+    const { scrollLeft, clientWidth } = this.place;
+    const first = Math.max(0, Math.floor(scrollLeft / COLUMN) - AROUND);
+    const columns = Math.ceil(clientWidth / COLUMN) + 2 * AROUND;
+    return { first: Math.min(first, Math.max(0, this.counts - columns)), columns: Math.min(columns, this.counts) };
+  }
+
+  scrolled() {
+    if (this.run.system === null || this.counts <= MOST_COLUMNS) return;
+    const { first, columns } = this.window();
+    if (Math.abs(first - this.first) < AROUND / 2 && columns === this.columns) return;
+    this.rebuild();
+  }
+
+  // A neuron's column, in sight.
+  showColumn(neuron) {
+    if (this.counts <= MOST_COLUMNS || neuron === null || neuron >= this.counts) return;
+    if (neuron >= this.first + AROUND && neuron < this.first + this.columns - 2 * AROUND) return;
+    this.place.scrollLeft = Math.max(0, (neuron - 3) * COLUMN);
   }
 
   rebuild() {
@@ -22,15 +51,17 @@ export class Table {
     if (run.system === null) return fill(this.table);
     const names = run.names();
     this.counts = run.row.spikes.length;
-    this.columns = Math.min(this.counts, MOST_COLUMNS);
+    Object.assign(this, this.window());
     this.names = names;
-    const heads = names.slice(0, this.columns).map((name) => {
+    const heads = names.slice(this.first, this.first + this.columns).map((name) => {
       const attributes = { scope: "col", title: name };
       return element("th", attributes, shortened(name, 12));
     });
-    const left = this.counts - this.columns;
-    const rest = `+ ${plural(left, run.words.node)}`;
-    const more = left > 0 ? [element("th", { scope: "col", class: "more" }, rest)] : [];
+    const isWide = this.counts > MOST_COLUMNS;
+    this.table.classList.toggle("wide", isWide);
+    this.table.style.setProperty("--column", `${COLUMN}px`);
+    const more = isWide ? this.gap("th", this.counts - this.first - this.columns) : [];
+    if (isWide) heads.unshift(...this.gap("th", this.first));
     this.body = element("tbody");
     const last = element("th", { scope: "col", class: "fired" }, run.isNet ? "what fired" : "rules selected in this step");
     const head = element("tr", {}, element("th", { scope: "col" }, "step"), ...heads, ...more, last);
@@ -56,6 +87,8 @@ export class Table {
         this.body.insertBefore(line, before);
         this.rows.set(index, { row: run.rows[index], line });
       }
+      line.classList.toggle("loop", run.loop !== null && index >= run.loop);
+      line.classList.toggle("start", index === run.loop);
       const isShown = index === run.position;
       if (line.classList.contains("shown") !== isShown) {
         line.classList.toggle("shown", isShown);
@@ -68,8 +101,15 @@ export class Table {
     return undefined;
   }
 
+  // The room of columns that are not there.
+  gap(kind, columns) {
+    const cell = element(kind, { class: "gap", "aria-hidden": "true" });
+    cell.style.minWidth = `${columns * COLUMN}px`;
+    return [cell];
+  }
+
   reveal(line) {
-    const place = this.table.parentNode;
+    const { place } = this;
     const head = this.table.tHead.offsetHeight;
     const top = line.offsetTop - head;
     const bottom = line.offsetTop + line.offsetHeight - place.clientHeight;
@@ -78,7 +118,8 @@ export class Table {
   }
 
   line(row, index) {
-    const cells = row.spikes.slice(0, this.columns).map((count, neuron) => {
+    const cells = row.spikes.slice(this.first, this.first + this.columns).map((count, index) => {
+      const neuron = this.first + index;
       const timer = row.timer.get(neuron);
       const isClosed = timer !== undefined;
       const kind = isClosed ? "closed" : count === 0 ? "zero" : "";
@@ -89,7 +130,9 @@ export class Table {
       return element("td", { class: kind, title }, text);
     });
     while (cells.length < this.columns) cells.push(element("td", {}, ""));
-    const hidden = this.counts > this.columns ? [element("td", { class: "zero" }, "…")] : [];
+    const isWide = this.counts > MOST_COLUMNS;
+    const hidden = isWide ? this.gap("td", this.counts - this.first - this.columns) : [];
+    if (isWide) cells.unshift(...this.gap("td", this.first));
     const go = element(
       "button",
       { click: () => this.run.show(index), "aria-label": `Show step ${row.step}` },
@@ -108,7 +151,7 @@ export class Table {
       element("th", { scope: "row" }, go),
       ...cells,
       ...hidden,
-      element("td", { class: "fired" }, end, halts),
+      element("td", { class: "fired" }, end, halts, element("span", { class: "repeats" }, "repeats from here")),
     );
   }
 }

@@ -4,6 +4,8 @@ import { ask, isRecorded, Refusal } from "./backend.js";
 import { element, fill, find, findingItem, plural } from "./dom.js";
 import { selectPlace } from "./inspector.js";
 
+const READ_AFTER = 700; // milliseconds without a key
+
 export class TextEditor {
   constructor() {
     this.field = find("text");
@@ -11,6 +13,8 @@ export class TextEditor {
     this.isChanged = false; // since it was read
     this.findings = find("findings");
     this.field.addEventListener("input", () => this.changed());
+    this.field.addEventListener("keyup", () => this.named());
+    this.field.addEventListener("click", () => this.named());
     this.field.addEventListener("scroll", () => (this.lines.scrollTop = this.field.scrollTop));
     this.field.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.submit(event);
@@ -31,11 +35,12 @@ export class TextEditor {
     fill(find("format"), element("option", { value: "" }, "as the name says"), ...options);
   }
 
-  // What an answer to `open` says, whether the text was read or not.
+  // What an answer to `open` says, whether the text was read or not. What is typed meanwhile stays.
   show({ name, text, findings, more, read }) {
+    clearTimeout(this.later);
     this.isChanged = false;
     find("name").value = name;
-    this.field.value = text;
+    if (this.field.value !== text) this.field.value = text;
     this.numbers();
     this.say(findings, more);
     const errors = findings.length + more;
@@ -63,16 +68,57 @@ export class TextEditor {
   changed() {
     this.isChanged = true;
     this.numbers();
-    this.status("Changed: read it to draw it.");
+    this.status("Changed: it is read when you pause.");
     this.flag("•", "The text was changed");
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.follows(), READ_AFTER);
+  }
+
+  // The drawing follows the text; where that has errors they are listed, and the last system stays.
+  async follows() {
+    const [name, text] = [find("name").value, this.field.value];
+    try {
+      const answer = await ask("open", { name, text, format: find("format").value || null });
+      if (text !== this.field.value) return;
+      if (answer.read) return void this.onfollow?.(answer);
+      this.say(answer.findings, answer.more);
+      const errors = answer.findings.length + answer.more;
+      this.status(`${plural(errors, "error")}: the drawing shows the last text without errors.`);
+      this.flag(String(errors), "The text has errors");
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.status(error.message);
+    }
+  }
+
+  // The name at the cursor, for the drawing to select.
+  named() {
+    const { value, selectionStart: at } = this.field;
+    const before = value.slice(0, at).match(/[\p{L}\p{N}_{}]*$/u)[0];
+    const after = value.slice(at).match(/^[\p{L}\p{N}_{}]*/u)[0];
+    if (before + after !== "") this.onname?.(before + after);
+  }
+
+  // Mark the lines that name a neuron, and show the first of them.
+  follow(name) {
+    this.name = name;
+    this.numbers();
+    const first = this.own?.values().next().value;
+    if (first === undefined || document.activeElement === this.field) return;
+    const height = this.field.scrollHeight / this.field.value.split("\n").length;
+    this.field.scrollTop = Math.max(0, (first - 1) * height - this.field.clientHeight / 2);
   }
 
   numbers() {
-    const count = this.field.value.split("\n").length;
+    const lines = this.field.value.split("\n");
+    const count = lines.length;
     const wrong = this.wrong ?? new Set();
+    const named = this.name ? lines.flatMap((text, at) => (names(text, this.name) ? [at + 1] : [])) : [];
+    this.own = new Set(named);
     const parts = [""];
     for (let line = 1; line <= count; line += 1) {
       if (wrong.has(line)) parts.push(element("b", {}, `${line}`), "");
+      else if (this.own.has(line)) parts.push(element("mark", {}, `${line}`), "");
       else parts[parts.length - 1] += `${line}`;
       parts[parts.length - 1] += "\n";
     }
@@ -105,4 +151,15 @@ export class TextEditor {
       this.status(error.message);
     }
   }
+}
+
+// Whether a line has that name as a word.
+function names(line, name) {
+  let at = line.indexOf(name);
+  const isPart = (letter) => letter !== undefined && /[\p{L}\p{N}_]/u.test(letter);
+  while (at >= 0) {
+    if (!isPart(line[at - 1]) && !isPart(line[at + name.length])) return true;
+    at = line.indexOf(name, at + 1);
+  }
+  return false;
 }

@@ -21,7 +21,11 @@ export class Viewport {
     svg.addEventListener("pointerdown", (event) => this.down(event));
     svg.addEventListener("pointermove", (event) => this.move(event));
     for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) {
-      svg.addEventListener(name, (event) => this.pointers.delete(event.pointerId));
+      svg.addEventListener(name, (event) => {
+        const first = this.pointers.get(event.pointerId);
+        this.pointers.delete(event.pointerId);
+        if (first && event.shiftKey && this.wasMoved) this.onspanned?.(first, event);
+      });
     }
     new ResizeObserver(() => this.isFitted && this.fit()).observe(svg);
   }
@@ -33,7 +37,8 @@ export class Viewport {
     const { width, height } = this.svg.getBoundingClientRect();
     if (width === 0 || height === 0) return;
     const scale = Math.min((width - 2 * ROOM) / box.width, (height - 2 * ROOM - BELOW) / box.height);
-    this.scale = Math.min(Math.max(scale, LEAST), LARGEST_FIT);
+    this.least = Math.min(LEAST, scale);
+    this.scale = Math.min(Math.max(scale, this.least), LARGEST_FIT);
     this.x = width / 2 - (box.x + box.width / 2) * this.scale;
     this.y = (height - BELOW) / 2 - (box.y + box.height / 2) * this.scale;
     this.apply();
@@ -42,7 +47,7 @@ export class Viewport {
   zoom(factor, at = null) {
     const { width, height, left, top } = this.svg.getBoundingClientRect();
     const [x, y] = at === null ? [width / 2, height / 2] : [at.clientX - left, at.clientY - top];
-    const scale = Math.min(Math.max(this.scale * factor, LEAST), MOST);
+    const scale = Math.min(Math.max(this.scale * factor, this.least ?? LEAST), MOST);
     this.x = x - ((x - this.x) * scale) / this.scale;
     this.y = y - ((y - this.y) * scale) / this.scale;
     this.scale = scale;
@@ -57,6 +62,8 @@ export class Viewport {
 
   down(event) {
     if (event.button !== 0) return;
+    this.wasMoved = false;
+    this.begun = event;
     this.pointers.set(event.pointerId, event);
   }
 
@@ -64,6 +71,11 @@ export class Viewport {
     const before = this.pointers.get(event.pointerId);
     if (before === undefined) return;
     if (event.buttons === 0) return void this.pointers.delete(event.pointerId);
+    if (event.shiftKey && this.pointers.size === 1 && this.onspan) {
+      this.wasMoved = true;
+      return void this.onspan(before, event);
+    }
+    this.wasMoved ||= distance(event, this.begun) > 4;
     if (this.pointers.size === 2) {
       const [other] = [...this.pointers.values()].filter((p) => p.pointerId !== event.pointerId);
       const was = distance(before, other);
@@ -88,11 +100,22 @@ export class Viewport {
     this.apply();
   }
 
+  // Show a box in the middle, as large as that or larger.
+  approach(box, scale) {
+    const { width, height } = this.svg.getBoundingClientRect();
+    this.scale = Math.max(this.scale, scale);
+    this.x = width / 2 - (box.x + box.width / 2) * this.scale;
+    this.y = height / 2 - (box.y + box.height / 2) * this.scale;
+    this.isFitted = false;
+    this.apply();
+  }
+
   apply() {
     const { scale, x, y } = this;
     this.world.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
     // Small letters are not painted where nobody could read them.
     this.svg.classList.toggle("far", scale < 0.35);
+    this.onmove?.();
   }
 }
 

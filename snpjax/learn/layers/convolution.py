@@ -1,0 +1,205 @@
+"""Synapses that share the weights of a kernel."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import equinox as eqx
+import jax.lax as lax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from ..surrogate import rounded, within
+from .synapses import PRECISION, AbstractSynapses, SynapseList, drawn, with_weight
+
+
+#: A number for every spatial axis, or one for all.
+PerAxis: TypeAlias = int | Sequence[int]
+
+
+class ConvSynapses(AbstractSynapses):
+    """A convolution in one dimension or two, as in `jax.lax.conv_general_dilated`: neurons of a
+    channel share the weights of its kernel.
+
+    Neurons are counted channel by channel, and row by row in a channel. Sources outside the image
+    send nothing.
+
+    - `weight`: `(out_channels, in_channels / groups, *kernel_size)`.
+    - `size`, `out_shape`: of the image of sources, and of that of targets in each channel.
+    """
+
+    weight: Float[Array, "out_channels in_channels *kernel"]
+    weight_range: tuple[float, float] = eqx.field(static=True)
+    size: tuple[int, ...] = eqx.field(static=True)
+    stride: tuple[int, ...] = eqx.field(static=True)
+    padding: tuple[int, ...] = eqx.field(static=True)
+    dilation: tuple[int, ...] = eqx.field(static=True)
+    groups: int = eqx.field(static=True)
+    out_shape: tuple[int, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: PerAxis,
+        *,
+        size: Sequence[int],
+        key: Key[Array, ""],
+        stride: PerAxis = 1,
+        padding: PerAxis = 0,
+        dilation: PerAxis = 1,
+        groups: int = 1,
+        weight_range: tuple[float, float] = (-3, 3),
+        scale: float | None = None,
+    ):
+        """**Arguments:**
+
+        - `in_channels`, `out_channels`: the numbers of channels.
+        - `kernel_size`: the size of the kernel, along each axis or along all.
+        - `size`: of the image of sources: `(length,)`, or `(rows, columns)`.
+        - `key`: for the initial weights; it is consumed.
+        - `stride`: the distance of neighbouring targets.
+        - `padding`: how far the image is extended at each end.
+        - `dilation`: the distance of the sources that a kernel reads.
+        - `groups`: into how many groups channels are divided; each reads its own sources.
+        - `weight_range`, `scale`: see `SpikingNetwork`.
+
+        **Raises:** `ValueError` for an image that is not of one or two axes, a kernel that does not
+        fit in it, and numbers of channels that `groups` does not divide.
+        """
+        axes = tuple(int(length) for length in size)
+        kernel, stride, padding, dilation = (
+            along_axes(name, own, axes, least)
+            for name, own, least in (
+                ("kernel_size", kernel_size, 1),
+                ("stride", stride, 1),
+                ("padding", padding, 0),
+                ("dilation", dilation, 1),
+            )
+        )
+        if (
+            min(in_channels, out_channels, groups) < 1
+            or in_channels % groups + out_channels % groups
+        ):
+            raise ValueError(
+                f"There are {in_channels} and {out_channels} channels in {groups} groups. Give "
+                "1 channel or more, in numbers that `groups` divides."
+            )
+        spans = [1 + (k - 1) * d for k, d in zip(kernel, dilation, strict=True)]
+        room = [n + 2 * p - s for n, p, s in zip(axes, padding, spans, strict=True)]
+        if min(room) < 0:
+            raise ValueError(
+                f"A kernel of {kernel} reads {tuple(spans)} sources, but the image has {axes} and "
+                f"a padding of {padding}. Give a smaller `kernel_size` or more `padding`."
+            )
+        shape = (out_channels, in_channels // groups, *kernel)
+        self.weight = drawn(key, shape, weight_range, scale)
+        self.weight_range, self.groups = weight_range, groups
+        self.size, self.stride, self.padding, self.dilation = axes, stride, padding, dilation
+        self.out_shape = tuple(r // s + 1 for r, s in zip(room, stride, strict=True))
+
+    @property
+    def in_channels(self) -> int:
+        """The number of channels of sources."""
+        return self.weight.shape[1] * self.groups
+
+    @property
+    def channels(self) -> int:
+        return self.weight.shape[0]
+
+    @property
+    def in_size(self) -> int:
+        return self.in_channels * int(np.prod(self.size))
+
+    @property
+    def out_size(self) -> int:
+        return self.channels * int(np.prod(self.out_shape))
+
+    @property
+    def lag(self) -> int:
+        return 0
+
+    def exact(self) -> "ConvSynapses":
+        return with_weight(self, within(rounded(self.weight), *self.weight_range))
+
+    def scaled(self, gain: Float[Array, " channels"]) -> "ConvSynapses":
+        return with_weight(self, self.weight * gain.reshape(-1, *(1,) * (self.weight.ndim - 1)))
+
+    def deliver(
+        self, train: Float[Array, "steps sources *paths"]
+    ) -> Float[Array, "steps targets *paths"]:
+        # Steps and paths are one batch, and go first.
+        first = jnp.moveaxis(train, 1, -1)
+        image = first.reshape(-1, self.in_channels, *self.size)
+        found = lax.conv_general_dilated(
+            image,
+            self.weight,
+            self.stride,
+            [(p, p) for p in self.padding],
+            rhs_dilation=self.dilation,
+            feature_group_count=self.groups,
+            precision=PRECISION,
+        )
+        return jnp.moveaxis(found.reshape(*first.shape[:-1], self.out_size), -1, 1)
+
+    def wiring(self) -> SynapseList:
+        source, target, places = window_pairs(
+            self.size,
+            self.out_shape,
+            self.weight.shape[2:],
+            self.stride,
+            self.padding,
+            self.dilation,
+        )
+        kernel = np.asarray(self.weight).astype(int).reshape(*self.weight.shape[:2], -1)
+        to, own, place = np.nonzero(kernel)
+        group = to // (self.channels // self.groups)
+        since = group * self.weight.shape[1] + own
+        # The pairs of each place of the kernel, for every weight there.
+        order = np.argsort(places, kind="stable")
+        count = np.bincount(places, minlength=kernel.shape[-1])
+        start = np.cumsum(count) - count
+        number = np.repeat(np.arange(len(place)), count[place])
+        begun = np.cumsum(count[place]) - count[place]
+        pair = order[np.arange(len(number)) - begun[number] + start[place][number]]
+        sources, targets = int(np.prod(self.size)), int(np.prod(self.out_shape))
+        return SynapseList(
+            since[number] * sources + source[pair],
+            to[number] * targets + target[pair],
+            kernel[to, own, place][number],
+            np.zeros_like(pair),
+        )
+
+
+def window_pairs(
+    size: tuple[int, ...],
+    out_shape: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
+    """Sources and targets of one channel, and the place in the kernel that joins them."""
+    targets = np.indices(out_shape).reshape(len(size), -1, 1)
+    places = np.indices(kernel).reshape(len(size), 1, -1)
+
+    def along(numbers: tuple[int, ...]) -> Int[np.ndarray, "axes 1 1"]:
+        return np.asarray(numbers)[:, None, None]
+
+    at = targets * along(stride) - along(padding) + places * along(dilation)
+    target, place = np.nonzero(((at >= 0) & (at < along(size))).all(axis=0))
+    source = np.asarray(np.ravel_multi_index(tuple(at[:, target, place]), size))
+    return source, target, place
+
+
+def along_axes(name: str, number: PerAxis, size: tuple[int, ...], least: int) -> tuple[int, ...]:
+    """A number for each axis of an image."""
+    if len(size) not in (1, 2) or min(size) < 1:
+        raise ValueError(f"`size` is {size}. Give (length,) or (rows, columns), of 1 or more.")
+    given = (number,) * len(size) if isinstance(number, int) else tuple(int(n) for n in number)
+    if len(given) != len(size) or min(given) < least:
+        raise ValueError(
+            f"`{name}` is {number}, and `size` has {len(size)} axes. Give a number of {least} or "
+            "more, or one for each axis."
+        )
+    return given

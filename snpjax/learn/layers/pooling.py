@@ -1,0 +1,189 @@
+"""Pooling of spikes: sums, and the maximum where it is exact."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from ...spiking.model.rule import Rule
+from ..surrogate import AbstractSurrogate, FastSigmoid, Smooth, fires
+from .convolution import PerAxis, along_axes, window_pairs
+from .synapses import check_sizes
+
+
+class PoolWindows(eqx.Module):
+    """Windows in the image of each channel.
+
+    - `channels`, `size`: of the sources.
+    - `window`, `stride`: the size of the windows, and the distance of neighbouring ones. Neurons
+      that fill no window are left out.
+    """
+
+    channels: int = eqx.field(static=True)
+    size: tuple[int, ...] = eqx.field(static=True)
+    window: tuple[int, ...] = eqx.field(static=True)
+    stride: tuple[int, ...] = eqx.field(static=True)
+
+    def __init__(
+        self, channels: int, window: PerAxis, *, size: Sequence[int], stride: PerAxis | None = None
+    ):
+        check_sizes(channels=channels)
+        axes = tuple(int(length) for length in size)
+        self.channels, self.size = channels, axes
+        self.window = along_axes("window", window, axes, 1)
+        self.stride = along_axes("stride", window if stride is None else stride, axes, 1)
+        if any(w > n for w, n in zip(self.window, axes, strict=True)):
+            raise ValueError(
+                f"A window of {self.window} does not fit in {axes}. Give a smaller one."
+            )
+
+    @property
+    def out_shape(self) -> tuple[int, ...]:
+        """The size of the image of windows in each channel."""
+        rows = zip(self.size, self.window, self.stride, strict=True)
+        return tuple((n - w) // s + 1 for n, w, s in rows)
+
+    @property
+    def in_size(self) -> int:
+        """The number of sources."""
+        return self.channels * int(np.prod(self.size))
+
+    @property
+    def out_size(self) -> int:
+        """The number of windows."""
+        return self.channels * int(np.prod(self.out_shape))
+
+    @property
+    def most(self) -> int:
+        """The number of sources in a window."""
+        return int(np.prod(self.window))
+
+    def sums(
+        self, train: Float[Array, "steps sources *paths"]
+    ) -> Float[Array, "steps windows *paths"]:
+        """The sum of each window."""
+        given = train.reshape(train.shape[0], self.channels, *self.size, *train.shape[2:])
+        starts = range(2, 2 + len(self.size))
+        total = None
+        for place in np.ndindex(*self.window):
+            own = given
+            for axis, at, num, apart in zip(
+                starts, place, self.out_shape, self.stride, strict=True
+            ):
+                end = at + (num - 1) * apart + 1
+                own = own[(slice(None),) * axis + (slice(at, end, apart),)]
+            total = own if total is None else total + own
+        assert total is not None
+        return total.reshape(train.shape[0], self.out_size, *train.shape[2:])
+
+    def pairs(self) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
+        """Each source with the windows that it is in."""
+        none, one = (0,) * len(self.size), (1,) * len(self.size)
+        source, target, _ = window_pairs(
+            self.size, self.out_shape, self.window, self.stride, none, one
+        )
+        channel = np.arange(self.channels)[:, None]
+        sources = (source + channel * int(np.prod(self.size))).ravel()
+        return sources, (target + channel * int(np.prod(self.out_shape))).ravel()
+
+
+class AbstractPool(eqx.Module):
+    """A pooling of the spikes of each channel."""
+
+    windows: eqx.AbstractVar[PoolWindows]
+
+    @property
+    def in_size(self) -> int:
+        """The number of inputs."""
+        return self.windows.in_size
+
+    @property
+    def out_size(self) -> int:
+        """The number of windows."""
+        return self.windows.out_size
+
+    @property
+    def out_shape(self) -> tuple[int, ...]:
+        """The size of the image of windows in each channel, such as the `size` of the next
+        layer."""
+        return self.windows.out_shape
+
+
+class SumPool(AbstractPool):
+    """Sums of windows, without neurons: the exact system has the synapses of the next layer from
+    each neuron of a window.
+
+    There is no average, which is not a number of spikes. Use the sum, and a guard and a range of
+    weights that are as many times as large as a window.
+    """
+
+    windows: PoolWindows
+
+    def __init__(
+        self, channels: int, window: PerAxis, *, size: Sequence[int], stride: PerAxis | None = None
+    ):
+        """**Arguments:**
+
+        - `channels`: the number of channels of sources, counted channel by channel.
+        - `window`: the size of the windows, along each axis or along all.
+        - `size`: of the image of each channel: `(length,)`, or `(rows, columns)`.
+        - `stride`: the distance of neighbouring windows; by default `window`.
+
+        **Raises:** `ValueError` for windows that do not fit.
+        """
+        self.windows = PoolWindows(channels, window, size=size, stride=stride)
+
+    def __call__(
+        self, train: Float[Array, "steps sources *paths"]
+    ) -> Float[Array, "steps windows *paths"]:
+        """The sum of each window in each step."""
+        return self.windows.sums(train)
+
+
+class MaxPool(AbstractPool):
+    """The maximum of each window in each step, by a neuron that sends one spike after a step in
+    which it received any.
+
+    That is the maximum where each source sends at most one spike in a step. With more, the sum that
+    a neuron receives does not determine it, and `Sequential` and `to_system` refuse the layer.
+    """
+
+    windows: PoolWindows
+    surrogate: AbstractSurrogate
+
+    def __init__(
+        self,
+        channels: int,
+        window: PerAxis,
+        *,
+        size: Sequence[int],
+        stride: PerAxis | None = None,
+        surrogate: AbstractSurrogate | None = None,
+    ):
+        """**Arguments:**
+
+        - `channels`, `window`, `size`, `stride`: see `SumPool`.
+        - `surrogate`: the derivative of firing, `FastSigmoid()` by default.
+
+        **Raises:** `ValueError` for windows that do not fit.
+        """
+        self.windows = PoolWindows(channels, window, size=size, stride=stride)
+        self.surrogate = surrogate or FastSigmoid()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Those of its neurons in the exact system."""
+        return tuple(Rule(k, k, 1) for k in range(1, self.windows.most + 1))
+
+    def __call__(
+        self, train: Float[Array, "steps sources *paths"]
+    ) -> Float[Array, "steps windows *paths"]:
+        """What leaves the neurons in each step: a step later than what arrives at them."""
+        total = self.windows.sums(train)
+        before = jnp.concatenate([jnp.zeros_like(total[:1]), total[:-1]])
+        margin = before - 0.5
+        if isinstance(self.surrogate, Smooth):
+            return self.surrogate.value(margin)
+        return fires(margin, margin > 0, jnp.ones(margin.shape, bool), self.surrogate)

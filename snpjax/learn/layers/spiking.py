@@ -1,0 +1,341 @@
+"""Layers of neurons behind synapses, from trains to trains."""
+
+import abc
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax.random as jr
+from jaxtyping import Array, Float, Key
+
+from ..layer import rules_of_guard
+from ..network import Response, Rules
+from ..surrogate import AbstractSurrogate, rounded
+from .convolution import ConvSynapses, PerAxis
+from .delays import LearnedDelays
+from .leak import leaky
+from .norm import Drive, SpikingNorm, drive_of
+from .population import SpikingPopulation, shared_rules
+from .synapses import AbstractSynapses, LinearSynapses, arrivals
+
+
+class AbstractSpikingLayer(eqx.Module):
+    """A population of neurons behind synapses with trained weights, from trains to trains.
+
+    What arrives in one step is read by the rules of the next. `Sequential` joins layers, and
+    `to_system` exports them. `SpikingBlock` is made of given parts; the other classes
+    make the parts themselves.
+
+    - `synapses`: from the inputs to the neurons.
+    - `neurons`: the population.
+    - `recurrent`: synapses from the neurons to themselves.
+    - `norm`: the normalisation of what arrives through `synapses`.
+    - `steps`: the largest length of a train.
+    """
+
+    synapses: AbstractSynapses
+    neurons: SpikingPopulation
+    recurrent: AbstractSynapses | None
+    norm: SpikingNorm | None
+    steps: int = eqx.field(static=True)
+
+    @abc.abstractmethod
+    def __init__(self):
+        """Each class makes the parts in its own way."""
+
+    @property
+    def in_size(self) -> int:
+        """The number of inputs."""
+        return self.synapses.in_size
+
+    @property
+    def out_size(self) -> int:
+        """The number of neurons."""
+        return self.neurons.size
+
+    def __call__(
+        self, train: Float[Array, "train inputs *paths"]
+    ) -> Float[Array, "train outputs *paths"]:
+        """What leaves the neurons in each step."""
+        return self.response(train).trains
+
+    def response(
+        self,
+        train: Float[Array, "train inputs *paths"],
+        more: Float[Array, "train outputs *paths"] | None = None,
+    ) -> Response:
+        """Run the layer and return its emissions and its final spikes.
+
+        **Arguments:**
+
+        - `train`: `(train, inputs)` or `(train, inputs, paths)` spikes from the inputs in each
+          step.
+        - `more`: `(train, outputs, *paths)` spikes that arrive at the neurons in addition.
+
+        **Returns:** a `Response`, of as many steps as `train` has.
+
+        **Raises:** `ValueError` for a train of another number of inputs, or of more than `steps`.
+        """
+        if not 2 <= train.ndim <= 3 or len(train) > self.steps or train.shape[1] != self.in_size:
+            raise ValueError(
+                f"`train` has the shape {train.shape}. Give up to {self.steps} steps of "
+                f"{self.in_size} neurons, and `paths` as a third axis if there are several."
+            )
+        drive = self.norm and (self.norm.running if self.norm.inference else self.drive(train))
+        synapses, offset, recurrent = self.exact(drive)
+        is_smooth = self.neurons.model.is_smooth
+        arriving = arrivals(synapses, train, is_smooth)
+        if more is not None:
+            arriving = arriving + more
+        return Response(*self.neurons.run(arriving, offset=offset, feedback=recurrent))
+
+    def drive(self, train: Float[Array, "train inputs *paths"]) -> Drive:
+        """The statistics that `norm` uses in training.
+
+        **Arguments:**
+
+        - `train`: spikes from the inputs in each step.
+        """
+        return drive_of(self.synapses, train)
+
+    def exact(
+        self, drive: Drive | None
+    ) -> tuple[AbstractSynapses, Float[Array, " channels"] | None, AbstractSynapses | None]:
+        """The synapses, initial spikes and recurrent synapses that a run uses: integers unless
+        firing is smooth.
+
+        **Arguments:**
+
+        - `drive`: the statistics for `norm`, if there is one.
+        """
+        synapses, offset = self.synapses, None
+        if self.norm is not None and drive is not None:
+            synapses, offset = self.norm.folded(synapses, drive)
+        if self.neurons.model.is_smooth:
+            return synapses, offset, self.recurrent
+        return (
+            synapses.exact(),
+            None if offset is None else rounded(offset),
+            None if self.recurrent is None else self.recurrent.exact(),
+        )
+
+
+class SpikingBlock(AbstractSpikingLayer):
+    """A layer of given parts."""
+
+    def __init__(
+        self,
+        synapses: AbstractSynapses,
+        *,
+        steps: int = 20,
+        guard: int | Rules = 8,
+        recurrent: AbstractSynapses | None = None,
+        norm: SpikingNorm | None = None,
+        surrogate: AbstractSurrogate | None = None,
+    ):
+        """**Arguments:**
+
+        - `synapses`: from the inputs to the neurons.
+        - `steps`: the largest length of a train.
+        - `guard`: when a neuron fires, see `SpikingLayer`; all neurons of a channel of `synapses`
+          share the parameters of its rules.
+        - `recurrent`: synapses from the neurons to themselves.
+        - `norm`: the normalisation of what arrives through `synapses`.
+        - `surrogate`: see `relax`.
+
+        **Raises:** `ValueError` for parts that do not fit together, and for a `norm` of neurons
+        without rules.
+        """
+        self.synapses, self.recurrent, self.norm, self.steps = synapses, recurrent, norm, steps
+        self.neurons = _neurons(synapses, recurrent, norm, steps, guard, surrogate)
+
+
+class SpikingConv(AbstractSpikingLayer):
+    """A convolution in one dimension or two: neurons of a channel share weights and rules.
+
+    Neurons are counted channel by channel, and row by row in a channel. The layer computes by a
+    convolution; only the exact system has a synapse for each pair of neurons.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: PerAxis,
+        *,
+        size: Sequence[int],
+        key: Key[Array, ""],
+        steps: int = 20,
+        guard: int | Rules = 8,
+        stride: PerAxis = 1,
+        padding: PerAxis = 0,
+        dilation: PerAxis = 1,
+        groups: int = 1,
+        weight_range: tuple[float, float] = (-3, 3),
+        scale: float | None = None,
+        delays: Sequence[int] = (0,),
+        norm: SpikingNorm | None = None,
+        surrogate: AbstractSurrogate | None = None,
+    ):
+        """**Arguments:**
+
+        - `in_channels`, `out_channels`, `kernel_size`, `size`, `stride`, `padding`, `dilation`,
+          `groups`: see `ConvSynapses`.
+        - `key`: for the initial weights; it is consumed.
+        - `steps`, `guard`, `norm`: see `SpikingBlock`.
+        - `weight_range`, `scale`, `surrogate`: see `SpikingNetwork`.
+        - `delays`: the delays among which each weight of the kernel learns one, see
+          `LearnedDelays`; by default none.
+
+        **Raises:** `ValueError` as `ConvSynapses` and `SpikingBlock` do.
+        """
+        synapses = ConvSynapses(
+            in_channels,
+            out_channels,
+            kernel_size,
+            size=size,
+            key=key,
+            stride=stride,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            weight_range=weight_range,
+            scale=scale,
+        )
+        self.synapses = delayed(synapses, delays)
+        self.recurrent, self.norm, self.steps = None, norm, steps
+        self.neurons = _neurons(self.synapses, None, norm, steps, guard, surrogate)
+
+    @property
+    def out_shape(self) -> tuple[int, ...]:
+        """The size of the image of neurons in each channel, such as the `size` of the next
+        layer."""
+        synapses = self.synapses
+        own = synapses.synapses if isinstance(synapses, LearnedDelays) else synapses
+        assert isinstance(own, ConvSynapses)
+        return own.out_shape
+
+
+class SpikingRecurrent(AbstractSpikingLayer):
+    """A population behind all-to-all weights that also projects to itself, each neuron to all
+    others."""
+
+    def __init__(
+        self,
+        in_size: int,
+        out_size: int,
+        *,
+        key: Key[Array, ""],
+        steps: int = 20,
+        guard: int | Rules = 8,
+        weight_range: tuple[float, float] = (-3, 3),
+        scale: float | None = None,
+        recurrent_scale: float | None = None,
+        delays: Sequence[int] = (0,),
+        norm: SpikingNorm | None = None,
+        surrogate: AbstractSurrogate | None = None,
+    ):
+        """**Arguments:**
+
+        - `in_size`, `out_size`: the numbers of inputs and of neurons.
+        - `key`: for the initial weights; it is consumed.
+        - `steps`, `guard`, `norm`: see `SpikingBlock`.
+        - `weight_range`, `scale`, `surrogate`: see `SpikingNetwork`.
+        - `recurrent_scale`: the `scale` of the weights between the neurons.
+        - `delays`: the delays among which each weight learns one, also between the neurons; see
+          `LearnedDelays`.
+
+        **Raises:** `ValueError` as `LinearSynapses` and `SpikingBlock` do.
+        """
+        one, other = jr.split(key)
+        self.synapses = delayed(
+            LinearSynapses(in_size, out_size, key=one, weight_range=weight_range, scale=scale),
+            delays,
+        )
+        self.recurrent = delayed(
+            LinearSynapses(
+                out_size,
+                out_size,
+                key=other,
+                weight_range=weight_range,
+                scale=recurrent_scale,
+                has_self=False,
+            ),
+            delays,
+        )
+        self.norm, self.steps = norm, steps
+        self.neurons = _neurons(self.synapses, self.recurrent, norm, steps, guard, surrogate)
+
+
+class SpikingLeaky(AbstractSpikingLayer):
+    """A population of leaky neurons behind all-to-all weights; `leaky` says what leaks."""
+
+    def __init__(
+        self,
+        in_size: int,
+        out_size: int,
+        *,
+        key: Key[Array, ""],
+        steps: int = 20,
+        threshold: int = 8,
+        decay: float | None = None,
+        leak: int | None = None,
+        consume: int | None = None,
+        weight_range: tuple[float, float] = (-3, 3),
+        scale: float | None = None,
+        delays: Sequence[int] = (0,),
+        norm: SpikingNorm | None = None,
+        surrogate: AbstractSurrogate | None = None,
+    ):
+        """**Arguments:**
+
+        - `in_size`, `out_size`: the numbers of inputs and of neurons.
+        - `key`: for the initial weights; it is consumed.
+        - `threshold`, `decay`, `leak`, `consume`: see `leaky`.
+        - `steps`, `norm`: see `SpikingBlock`.
+        - `weight_range`, `scale`, `surrogate`: see `SpikingNetwork`.
+        - `delays`: the delays among which each weight learns one, see `LearnedDelays`.
+
+        **Raises:** `ValueError` as `LinearSynapses`, `leaky` and `SpikingBlock` do.
+        """
+        self.synapses = delayed(
+            LinearSynapses(in_size, out_size, key=key, weight_range=weight_range, scale=scale),
+            delays,
+        )
+        guard = leaky(threshold, decay=decay, leak=leak, consume=consume)
+        self.recurrent, self.norm, self.steps = None, norm, steps
+        self.neurons = _neurons(self.synapses, None, norm, steps, guard, surrogate)
+
+
+def delayed(synapses: AbstractSynapses, delays: Sequence[int]) -> AbstractSynapses:
+    """The synapses with learned delays, if there is more than one or another than 0."""
+    return synapses if tuple(delays) == (0,) else LearnedDelays(synapses, delays)
+
+
+def _neurons(
+    synapses: AbstractSynapses,
+    recurrent: AbstractSynapses | None,
+    norm: SpikingNorm | None,
+    steps: int,
+    guard: int | Rules,
+    surrogate: AbstractSurrogate | None,
+) -> SpikingPopulation:
+    """The neurons behind synapses, with rules for each channel; all parts are checked."""
+    rules, size = rules_of_guard(guard), synapses.out_size
+    problems = [] if steps >= 1 else [f"`steps` is {steps}. Give 1 or more."]
+    if recurrent is not None and (recurrent.in_size, recurrent.out_size) != (size, size):
+        problems.append(
+            f"`recurrent` joins {recurrent.in_size} neurons to {recurrent.out_size}, but the layer "
+            f"has {size}."
+        )
+    if norm is not None and norm.scale.shape != (synapses.channels,):
+        problems.append(
+            f"`norm` has {norm.scale.shape[0]} channels, but the synapses have {synapses.channels}."
+        )
+    if norm is not None and not rules:
+        problems.append("Neurons without rules have no guards to fold `norm` into. Leave it out.")
+    if norm is not None and not synapses.weight.size:
+        problems.append("The synapses have no weights to fold `norm` into. Leave it out.")
+    if problems:
+        raise ValueError("\n".join(problems))
+    copies = size // synapses.channels
+    return shared_rules(synapses.channels, rules, copies=copies, surrogate=surrogate)

@@ -1,0 +1,157 @@
+"""What somebody does to a drawn net: places, transitions and arcs come, go and get other names.
+
+Nodes have the numbers that they have in the drawing: places first, then transitions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ...sleptsov import Arcs, SleptsovNet
+from .arguments import Operation, free_name, integer, listed, name_in, node, nodes, tuples
+from .stepping import Refused
+
+
+#: The kinds of arcs from places to transitions, by the field of a net.
+_KINDS = {"": "inputs", "inhibitor": "inhibitors", "test": "tests"}
+
+
+def changed_net(net: SleptsovNet, operation: Operation) -> SleptsovNet:
+    """The net after one operation.
+
+    **Arguments:**
+
+    - `net`: the net.
+    - `operation`: its name is under `"do"`:
+      - `add`: `places` and `transitions`, lists of objects with a `name`, which is optional, and
+        the `tokens` of a place.
+      - `remove`: `neurons` (numbers of nodes) and `synapses` (pairs of nodes), each optional.
+      - `rename`: `neuron`, `name`.
+      - `connect`: `synapses`, triples with weights, and their `kind`: `""`, `"inhibitor"` or
+        `"test"`.
+      - `priority`: `pairs` of transitions, of which the first beats the second; with `is_on` false
+        they no longer do.
+
+    **Raises:** `Refused` for an operation that makes no sense, `InvalidNet` for one that makes the
+    net invalid.
+    """
+    name = operation.get("do")
+    if not isinstance(name, str) or name not in _OPERATIONS:
+        raise Refused(f"There is no operation {name!r:.60} on nets.")
+    if net.order is not None:
+        raise Refused("This net has an order of its own. Edit the text.")
+    return _OPERATIONS[name](net, operation)
+
+
+def _size(net: SleptsovNet) -> int:
+    return net.num_places + net.num_transitions
+
+
+def _add(net: SleptsovNet, operation: Operation) -> SleptsovNet:
+    places, transitions = listed(operation, "places"), listed(operation, "transitions")
+    if not all(isinstance(one, Mapping) for one in [*places, *transitions]):
+        raise Refused("Give objects for places and transitions.")
+    tokens = [integer(one.get("tokens", 0), "tokens") for one in places]
+    return net.replace(
+        marking=[*net.marking.tolist(), *tokens],
+        num_transitions=net.num_transitions + len(transitions),
+        place_names=_names(net.place_names, places, "p1"),
+        transition_names=_names(net.transition_names, transitions, "t1"),
+        final_markings=np.pad(net.final_markings, ((0, 0), (0, len(places)))),
+    )
+
+
+def _names(known: Sequence[str], new: Sequence[Operation], first: str) -> list[str]:
+    names = list(known)
+    for one in new:
+        wanted = one.get("name")
+        names.append(free_name(names, like=first) if wanted is None else name_in(wanted))
+    return names
+
+
+def _remove(net: SleptsovNet, operation: Operation) -> SleptsovNet:
+    num = net.num_places
+    gone = set(nodes(operation, "neurons", _size(net)))
+    pairs = set(tuples(operation, "synapses", 2, _size(net)))
+    places = [p for p in range(num) if p not in gone]
+    transitions = [t for t in range(net.num_transitions) if num + t not in gone]
+    place_of = {old: new for new, old in enumerate(places)}
+    transition_of = {old: new for new, old in enumerate(transitions)}
+
+    def left(arcs: Arcs, *, is_output: bool) -> Arcs:
+        return Arcs.of(
+            (place_of[p], transition_of[t], weight)
+            for p, t, weight in arcs.triples()
+            if p in place_of and t in transition_of
+            if ((num + t, p) if is_output else (p, num + t)) not in pairs
+        )
+
+    return net.replace(
+        marking=net.marking[places],
+        num_transitions=len(transitions),
+        place_names=[net.place_names[p] for p in places],
+        transition_names=[net.transition_names[t] for t in transitions],
+        outputs=left(net.outputs, is_output=True),
+        **{kind: left(getattr(net, kind), is_output=False) for kind in _KINDS.values()},
+        priorities=[
+            (transition_of[a], transition_of[b])
+            for a, b in net.priorities.tolist()
+            if a in transition_of and b in transition_of
+        ],
+        final_markings=net.final_markings[:, places],
+    )
+
+
+def _rename(net: SleptsovNet, operation: Operation) -> SleptsovNet:
+    number, name = node(operation, "neuron", _size(net)), name_in(operation.get("name"))
+    if number < net.num_places:
+        return net.replace(place_names=_with(net.place_names, number, name))
+    own = number - net.num_places
+    return net.replace(transition_names=_with(net.transition_names, own, name))
+
+
+def _with(names: Sequence[str], number: int, name: str) -> list[str]:
+    return [*names[:number], name, *names[number + 1 :]]
+
+
+def _connect(net: SleptsovNet, operation: Operation) -> SleptsovNet:
+    kind = operation.get("kind", "")
+    if kind not in _KINDS:
+        raise Refused(f"`kind` is {kind!r:.60}. Give one of {', '.join(map(repr, _KINDS))}.")
+    num, field = net.num_places, _KINDS[kind]
+    weights = {name: _weights(getattr(net, name)) for name in (field, "outputs")}
+    for source, target, weight in tuples(operation, "synapses", 3, _size(net)):
+        if source < num <= target:
+            weights[field][source, target - num] = weight
+        elif target < num <= source and not kind:
+            weights["outputs"][target, source - num] = weight
+        else:
+            raise Refused("An arc joins a place and a transition; a test begins at a place.")
+    return net.replace(
+        **{
+            name: Arcs.of((p, t, weight) for (p, t), weight in own.items())
+            for name, own in weights.items()
+        }
+    )
+
+
+def _weights(arcs: Arcs) -> dict[tuple[int, int], int]:
+    return {(p, t): weight for p, t, weight in arcs.triples()}
+
+
+def _priority(net: SleptsovNet, operation: Operation) -> SleptsovNet:
+    num, known = net.num_places, set(map(tuple, net.priorities.tolist()))
+    pairs = {(a - num, b - num) for a, b in tuples(operation, "pairs", 2, _size(net))}
+    if any(min(pair) < 0 for pair in pairs):
+        raise Refused("Only a transition beats another one.")
+    known = known | pairs if operation.get("is_on", True) else known - pairs
+    return net.replace(priorities=sorted(known))
+
+
+_OPERATIONS: Mapping[str, Callable[[SleptsovNet, Operation], SleptsovNet]] = {
+    "add": _add,
+    "remove": _remove,
+    "rename": _rename,
+    "connect": _connect,
+    "priority": _priority,
+}

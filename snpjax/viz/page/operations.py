@@ -1,0 +1,279 @@
+"""What somebody does to a drawn system: neurons and synapses come, go, move and get other names."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from ...spiking import Channels, Neuron, SpikingSystem
+from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, RequestRule
+from ...spiking.model.system import Synapse
+from ...spiking.model.variants import AntiSpikes, Exhaustive
+from ...spiking.view.picture import given_positions
+from .arguments import Operation, free_name, integer, listed, name_in, node, nodes, point, tuples
+from .palette import module_of
+from .stepping import Refused
+
+
+_MAX_TRAIN = 10_000
+
+
+def changed(system: SpikingSystem, operation: Operation) -> SpikingSystem:
+    """The system after one operation.
+
+    **Arguments:**
+
+    - `system`: the system. Operations name its neurons by their numbers, from 0.
+    - `operation`: its name is under `"do"`:
+      - `add`: `neurons`, a list of `{"name", "spikes", "rules", "at"}`, all optional.
+      - `remove`: `neurons` and `synapses` (pairs), each optional.
+      - `rename`: `neuron`, `name`.
+      - `duplicate`: `neurons`, with the synapses between them, and `by`, how far away.
+      - `connect`: `synapses`, triples with weights; a synapse that exists gets the weight.
+      - `input`: `neuron`, `train` (numbers, or `None` for no input).
+      - `output`: `neuron`, `is_output`.
+      - `move`: `positions`, the place `[x, y]` of every neuron.
+      - `insert`: `module` of the palette, its `size` if it has one, and `at`; its neurons get names
+        that are free.
+
+    **Raises:** `Refused` for an operation that makes no sense, `InvalidSystem` for one that makes
+    the system invalid.
+    """
+    name = operation.get("do")
+    if not isinstance(name, str) or name not in _OPERATIONS:
+        raise Refused(f"There is no operation {name!r:.60}.")
+    return _OPERATIONS[name](system, operation)
+
+
+def _add(system: SpikingSystem, operation: Operation) -> SpikingSystem:
+    given = listed(operation, "neurons")
+    places, taken, new = _places(system), set(system.names), []
+    for one in given:
+        if not isinstance(one, Mapping):
+            raise Refused(f"{one!r:.60} is not a neuron. Give an object.")
+        wanted = one.get("name")
+        name = free_name(taken) if wanted is None else name_in(wanted)
+        taken.add(name)
+        rules = one.get("rules", [])
+        if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
+            raise Refused(f"`rules` is {rules!r:.60}. Give texts.")
+        new.append(Neuron(name, integer(one.get("spikes", 0), "spikes"), rules))
+        places = _with_place(places, one.get("at"))
+    return _with_places(system.replace(neurons=[*system.neurons, *new]), places)
+
+
+def _remove(system: SpikingSystem, operation: Operation) -> SpikingSystem:
+    gone = {system.neurons[i].name for i in nodes(operation, "neurons", system.num_neurons)}
+    pairs = {
+        (system.neurons[s].name, system.neurons[t].name)
+        for s, t in tuples(operation, "synapses", 2, system.num_neurons)
+    }
+    if not isinstance(system.variant, AntiSpikes | Exhaustive | None):
+        raise _by_text(system)
+    places = _places(system)
+    if places is not None:
+        kept = [x.name not in gone for x in system.neurons]
+        places = [place for place, is_kept in zip(places, kept, strict=True) if is_kept]
+    changed = system.replace(
+        neurons=[neuron for neuron in system.neurons if neuron.name not in gone],
+        synapses=[
+            synapse
+            for synapse in system.synapses
+            if synapse[:2] not in pairs and gone.isdisjoint(synapse[:2])
+        ],
+        input={name: train for name, train in system.input.items() if name not in gone},
+        output=[name for name in system.output if name not in gone],
+    )
+    return _with_places(changed, places)
+
+
+def _rename(system: SpikingSystem, operation: Operation) -> SpikingSystem:
+    old = system.neurons[node(operation, "neuron", system.num_neurons)]
+    new = name_in(operation.get("name"))
+    if new == old.name:
+        return system
+    if isinstance(system.variant, Channels):
+        raise _by_text(system)  # channels have names, too
+    names, places = {old.name: new}, _places(system)
+    label = {old.label: new} if old.label == old.name else {}
+
+    def of(name: str) -> str:
+        return names.get(name, name)
+
+    def of_label(name: str) -> str:
+        return label.get(name, name)
+
+    def rules_of(rules: Iterable[Any]) -> list[Any]:
+        return [_renamed_rule(rule, names, label) for rule in rules]
+
+    renamed = system.replace(
+        neurons=[
+            Neuron(of(x.name), x.spikes, rules_of(x.rules), of_label(x.label))
+            for x in system.neurons
+        ],
+        synapses=[Synapse(of(s), of(t), weight) for s, t, weight in system.synapses],
+        input={of(name): train for name, train in system.input.items()},
+        output=[of(name) for name in system.output],
+        dictionary=[(of_label(s), of_label(t)) for s, t in system.dictionary],
+        rules_by_label={of_label(x): rules_of(r) for x, r in system.rules_by_label.items()},
+        variant=_renamed(system.variant, names),
+    )
+    return _with_places(renamed, places)
+
+
+def _renamed_rule(rule: Any, names: Mapping[str, str], label: Mapping[str, str]) -> Any:
+    """A rule with other names of neurons and labels, where its kind has any."""
+    if isinstance(rule, PlasticityRule):
+        return replace(rule, targets=_renamed(rule.targets, names))
+    if isinstance(rule, RequestRule):
+        return replace(rule, queries=_renamed(rule.queries, names))
+    if isinstance(rule, DivisionRule):
+        return replace(rule, left=_renamed(rule.left, label), right=_renamed(rule.right, label))
+    if isinstance(rule, BuddingRule):
+        return replace(rule, bud=_renamed(rule.bud, label), parent=_renamed(rule.parent, label))
+    return rule
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """Any tuple or data class with other names in it."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, tuple):
+        own = [_renamed(item, names) for item in value]
+        return type(value)(*own) if hasattr(value, "_fields") else tuple(own)
+    if is_dataclass(value) and not isinstance(value, type | AnyRule):
+        own = {field.name: _renamed(getattr(value, field.name), names) for field in fields(value)}
+        return replace(value, **own)
+    return value
+
+
+def _duplicate(system: SpikingSystem, operation: Operation) -> SpikingSystem:
+    chosen = nodes(operation, "neurons", system.num_neurons)
+    part = SpikingSystem(
+        [system.neurons[i] for i in chosen],
+        _between(system, {system.neurons[i].name for i in chosen}),
+        signed=system.signed,
+    )
+    places, by = _places(system), point(operation.get("by", [40, 40]))
+    own = None
+    if places is not None:
+        own = [[places[i][0] + by[0], places[i][1] + by[1]] for i in chosen]
+    return _joined(system, part, own)
+
+
+def _between(system: SpikingSystem, names: set[str]) -> list[Synapse]:
+    return [synapse for synapse in system.synapses if names.issuperset(synapse[:2])]
+
+
+def _connect(system: SpikingSystem, operation: Operation) -> SpikingSystem:
+    weights = {(s, t): weight for s, t, weight in system.synapses}
+    for source, target, weight in tuples(operation, "synapses", 3, system.num_neurons):
+        ends = system.neurons[source].name, system.neurons[target].name
+        weights[ends] = weight
+    return system.replace(synapses=[(s, t, weight) for (s, t), weight in weights.items()])
+
+
+def _input(system: SpikingSystem, operation: Operation) -> SpikingSystem:
+    name = system.neurons[node(operation, "neuron", system.num_neurons)].name
+    trains = dict(system.input)
+    if operation.get("train") is None:
+        trains.pop(name, None)
+    else:
+        train = listed(operation, "train", most=_MAX_TRAIN)
+        trains[name] = tuple(integer(count, "train") for count in train)
+    return system.replace(input=trains)
+
+
+def _output(system: SpikingSystem, operation: Operation) -> SpikingSystem:
+    name = system.neurons[node(operation, "neuron", system.num_neurons)].name
+    others = [output for output in system.output if output != name]
+    return system.replace(output=[*others, name] if operation.get("is_output") else others)
+
+
+def _move(system: SpikingSystem, operation: Operation) -> SpikingSystem:
+    places = [point(place) for place in listed(operation, "positions")]
+    if len(places) != system.num_neurons:
+        raise Refused(f"There are {len(places)} positions of {system.num_neurons} neurons.")
+    return _with_places(system, places)
+
+
+def _insert(system: SpikingSystem, operation: Operation) -> SpikingSystem:
+    name, size = operation.get("module"), operation.get("size")
+    try:
+        part = module_of(f"{name}", None if size is None else integer(size, "size"))
+    except ValueError as error:
+        raise Refused(f"{error}") from None
+    if system.is_growing:
+        raise Refused("No module fits into a system with division or budding. Edit the text.")
+    places, own = _places(system), _places(part)
+    if places is not None and own is not None:
+        left, top = (min((place[axis] for place in own), default=0) for axis in (0, 1))
+        x, y = point(operation.get("at", [left, top]))
+        own = [[px - left + x, py - top + y] for px, py in own]
+    return _joined(system, part, own)
+
+
+def _joined(
+    system: SpikingSystem, part: SpikingSystem, places: Sequence[list[float]] | None
+) -> SpikingSystem:
+    """The system with the neurons of another one, under free names, and what belongs to them."""
+    names: dict[str, str] = {}
+    taken = set(system.names)
+    for neuron in part.neurons:
+        names[neuron.name] = free_name(taken, like=neuron.name)
+        taken.add(names[neuron.name])
+    new = [
+        Neuron(names[x.name], x.spikes, [_renamed_rule(r, names, {}) for r in x.rules])
+        for x in part.neurons
+    ]
+    joined = system.replace(
+        neurons=[*system.neurons, *new],
+        synapses=[*system.synapses, *((names[s], names[t], w) for s, t, w in part.synapses)],
+        input={**system.input, **{names[x]: train for x, train in part.input.items()}},
+        output=[*system.output, *(names[x] for x in part.output)],
+        signed=system.signed or part.signed,
+    )
+    before = _places(system)
+    known = None if before is None or places is None else [*before, *places]
+    return _with_places(joined, known)
+
+
+_OPERATIONS: Mapping[str, Callable[[SpikingSystem, Operation], SpikingSystem]] = {
+    "add": _add,
+    "remove": _remove,
+    "rename": _rename,
+    "duplicate": _duplicate,
+    "connect": _connect,
+    "input": _input,
+    "output": _output,
+    "move": _move,
+    "insert": _insert,
+}
+
+
+# ---- positions, which are notes ----
+
+
+def _places(system: SpikingSystem) -> list[list[float]] | None:
+    positions = given_positions(system)
+    if not system.num_neurons:
+        return []
+    return None if positions is None else positions.tolist()
+
+
+def _with_place(places: list[list[float]] | None, at: Any) -> list[list[float]] | None:
+    return None if at is None or places is None else [*places, point(at)]
+
+
+def _with_places(system: SpikingSystem, places: Sequence[Sequence[float]] | None) -> SpikingSystem:
+    notes = {name: note for name, note in system.notes.items() if name != "positions"}
+    if places is not None:
+        notes["positions"] = {
+            neuron.name: [float(x) for x in place]
+            for neuron, place in zip(system.neurons, places, strict=True)
+        }
+    return system.replace(notes=notes)
+
+
+def _by_text(system: SpikingSystem) -> Refused:
+    kind = type(system.variant).__name__
+    return Refused(f"The variant {kind} names neurons and synapses. Change them in the text.")

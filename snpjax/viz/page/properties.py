@@ -1,0 +1,58 @@
+"""Properties on the page: a verdict in words, and its witness as the computation that is shown."""
+
+from typing import Any
+
+import numpy as np
+
+from ...check import check
+from ...check.query.errors import QueryError
+from ...check.verdict import Verdict
+from ...explore import explore
+from ...sleptsov import SleptsovNet
+from ...spiking import SpikingSystem
+from .explored import replayed
+from .stepping import AbstractStepper, Moment, Refused
+
+
+#: How long a search may take, in seconds, and how many configurations it keeps.
+_SECONDS, _MOST_CONFIGURATIONS = 30.0, 200_000
+#: The largest number that is looked for.
+MOST_NUMBER = 10_000
+
+
+def checked(model: SpikingSystem | SleptsovNet, text: str) -> Verdict[Any, Any]:
+    """What is known of a property after at most half a minute.
+
+    **Raises:** `Refused` for a text that is not a query, and models that cannot be explored.
+    """
+    subject: Any = model  # of one kind or the other
+    try:
+        return check(subject, text, seconds=_SECONDS, max_configurations=_MOST_CONFIGURATIONS)
+    except (QueryError, NotImplementedError, ValueError) as error:
+        raise Refused(f"{error}") from None
+
+
+def witnessed(stepper: AbstractStepper[Any], verdict: Verdict[Any, Any]) -> list[Moment[Any]]:
+    """The witness of a verdict, step by step.
+
+    **Raises:** `Refused` for choices that are not among the rules of neurons; the computation is
+    then the one that it was.
+    """
+    subsets = None if verdict.choices is None else verdict.choices.subsets
+    some = None if subsets is None else np.asarray(subsets).tolist()
+    return replayed(stepper, verdict.rules.tolist(), verdict.spikes, subsets=some)
+
+
+def numbers_json(model: SpikingSystem | SleptsovNet, up_to: int) -> dict[str, Any]:
+    """The numbers that a system computes, up to one of them, and up to which none is missing.
+
+    **Raises:** `Refused` for systems without one output, and those that cannot be explored.
+    """
+    if isinstance(model, SleptsovNet):
+        raise Refused("A net computes no numbers between two spikes.")
+    try:
+        graph = explore(model, max_configurations=_MOST_CONFIGURATIONS, seconds=_SECONDS)
+        found = graph.intervals(min(up_to, MOST_NUMBER))
+    except (NotImplementedError, ValueError) as error:
+        raise Refused(f"{error}") from None
+    return {"numbers": list(found.values), "complete": found.complete_up_to}

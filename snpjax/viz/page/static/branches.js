@@ -1,0 +1,83 @@
+// The computations that were made: a tree whose branches can be walked, named and compared.
+
+import { Refusal } from "./backend.js";
+import { element, fill, find, hint, plural } from "./dom.js";
+import { splitOf } from "./run.js";
+
+const MOST_BRANCHES = 200;
+const MOST_DIFFERENCES = 8;
+
+export class Branches {
+  constructor(run, say) {
+    this.run = run;
+    this.say = say;
+    this.place = find("history-branches");
+    this.branches = [];
+    run.addEventListener("opened", () => {
+      this.branches = run.kept;
+      this.show();
+    });
+    run.addEventListener("left", ({ detail }) => this.leave(detail));
+    run.addEventListener("moved", () => this.show());
+  }
+
+  // A computation that another one replaces from some step on.
+  leave(rows) {
+    if (rows.length < 2 || this.branches.some((branch) => branch.rows.at(-1) === rows.at(-1))) return;
+    this.branches.push({ name: `branch ${this.branches.length + 1}`, rows });
+    if (this.branches.length > MOST_BRANCHES) this.branches.shift();
+  }
+
+  // What goes on in the computation that is shown is a part of it.
+  get others() {
+    return this.branches.filter((branch) => this.run.rows.indexOf(branch.rows.at(-1)) < 0);
+  }
+
+  show() {
+    const { run, others } = this;
+    if (run.system === null) return fill(this.place);
+    if (others.length === 0) {
+      return fill(this.place, hint("There is one computation. Go back, choose another rule and step: both are kept here."));
+    }
+    const own = element("li", { class: "own" }, element("strong", {}, "shown"), ` ${plural(run.last, "step")}`);
+    fill(this.place, element("ul", { class: "branches" }, own, ...others.map((branch) => this.item(branch))));
+    return undefined;
+  }
+
+  item(branch) {
+    const { run } = this;
+    const split = splitOf(branch.rows, run.rows);
+    const name = element("input", {
+      value: branch.name,
+      "aria-label": "Name of the branch",
+      maxlength: 60,
+      change: () => (branch.name = name.value.trim() || branch.name),
+    });
+    const about = `${plural(branch.rows.length - 1, "step")}, apart from step ${split + 1}`;
+    const walk = element("button", { click: () => this.walk(branch) }, "Show");
+    return element("li", {}, name, element("span", { class: "facts" }, about), walk, element("p", { class: "facts" }, this.difference(branch)));
+  }
+
+  // How the branch differs from what is shown, in the step that is shown.
+  difference(branch) {
+    const { run } = this;
+    const other = branch.rows[run.position];
+    if (other === undefined) return `has no step ${run.position}`;
+    const names = run.names();
+    const differs = run.row.spikes.flatMap((count, neuron) =>
+      other.spikes[neuron] === count ? [] : [`${names[neuron]} ${other.spikes[neuron]} instead of ${count}`],
+    );
+    if (differs.length === 0) return `same ${run.words.count}s in step ${run.position}`;
+    const more = differs.length - MOST_DIFFERENCES;
+    return `in step ${run.position}: ${differs.slice(0, MOST_DIFFERENCES).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  }
+
+  async walk(branch) {
+    try {
+      await this.run.walk(branch.rows, splitOf(branch.rows, this.run.rows));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.say(error.message);
+    }
+  }
+}

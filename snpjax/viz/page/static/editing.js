@@ -1,0 +1,287 @@
+// Changes of the drawing: what is added, connected, renamed and removed, and the way back.
+
+import { ask, isRecorded, Refusal } from "./backend.js";
+import { drawn, element, fill, find, plural } from "./dom.js";
+
+const MOST_UNDONE = 100;
+
+export class Editing {
+  // `show(answer, selected)` shows another model, `say(text)` a message.
+  constructor({ run, network, show, say }) {
+    Object.assign(this, { run, network, show, say });
+    this.now = null; // the answer that is shown
+    this.before = [];
+    this.after = [];
+    this.sources = null; // of the synapses that are being drawn
+    this.pointer = null;
+    if (isRecorded) return void (find("tools").hidden = true);
+    const { diagram } = network;
+    diagram.addEventListener("moved", () => this.moved());
+    diagram.addEventListener("place", ({ detail }) => this.add(detail));
+    diagram.addEventListener("connect", ({ detail }) => this.connect([detail.from], detail.to));
+    diagram.svg.addEventListener("pointermove", (event) => (this.pointer = event));
+    diagram.svg.addEventListener("pointerleave", () => (this.pointer = null));
+    const buttons = {
+      "tool-add": () => this.add(null),
+      "tool-transition": () => this.add(null, "transitions"),
+      "tool-connect": () => this.begin(),
+      "tool-copy": () => this.duplicate(),
+      "tool-remove": () => this.remove(),
+      "tool-undo": () => this.undo(),
+      "tool-redo": () => this.redo(),
+    };
+    for (const [id, action] of Object.entries(buttons)) find(id).addEventListener("click", action);
+    find("module").addEventListener("change", () => this.insert());
+    addEventListener("keydown", (event) => this.key(event));
+    network.addEventListener("selected", () => this.renew());
+  }
+
+  palette(modules) {
+    const options = modules.map(({ name, title, help }) => element("option", { value: name, title: help }, title));
+    fill(find("module"), element("option", { value: "" }, "Module…"), ...options);
+    this.modules = new Map(modules.map((module) => [module.name, module]));
+  }
+
+  // Another model is shown: one that was opened, or one that an edit made.
+  shown(answer, { isEdit = false } = {}) {
+    if (this.now !== null && isEdit) {
+      this.before.push(this.now);
+      if (this.before.length > MOST_UNDONE) this.before.shift();
+    } else if (!isEdit) {
+      this.before = [];
+    }
+    this.after = [];
+    this.now = answer;
+    this.cancel();
+    this.renew();
+  }
+
+  renew() {
+    if (isRecorded) return;
+    const isRead = this.run.system !== null;
+    const { isNet } = this.run;
+    const { selection } = this.network;
+    find("tools").hidden = !isRead;
+    find("tool-transition").hidden = !isNet;
+    find("module").hidden = isNet;
+    find("tool-copy").hidden = isNet;
+    find("tool-add").textContent = isNet ? "+ Place" : "+ Neuron";
+    find("tool-connect").disabled = selection.nodes.size === 0;
+    find("tool-copy").disabled = selection.nodes.size === 0;
+    find("tool-remove").disabled = selection.nodes.size === 0 && selection.edge === null;
+    find("tool-undo").disabled = this.before.length === 0;
+    find("tool-redo").disabled = this.after.length === 0;
+    find("tool-connect").setAttribute("aria-pressed", String(this.sources !== null));
+  }
+
+  // ---- what can be done ----
+
+  add(at, kind = this.run.isNet ? "places" : "neurons") {
+    const place = at ?? this.place();
+    const { isNet } = this.run;
+    const count = this.run.system.neurons.length;
+    const tokens = this.run.system.neurons.filter((node) => node.spikes !== undefined).length;
+    const one = isNet ? {} : { at: place };
+    const added = kind === "places" ? tokens : count; // places stand before transitions
+    return this.change([{ do: "add", [kind]: [one] }], { select: [added], places: [place] });
+  }
+
+  // Where something new stands: under the pointer, or else in the middle of what is seen.
+  place() {
+    const { svg, viewport } = this.network.diagram;
+    const box = svg.getBoundingClientRect();
+    const [x, y] = this.pointer
+      ? [this.pointer.clientX - box.left, this.pointer.clientY - box.top]
+      : [box.width / 2, box.height / 2];
+    const [left, top] = [(x - viewport.x) / viewport.scale, (y - viewport.y) / viewport.scale];
+    return this.network.free([left, top]);
+  }
+
+  insert() {
+    const { value } = find("module");
+    find("module").value = "";
+    if (value === "") return;
+    const { sizes, title } = this.modules.get(value);
+    const operation = { do: "insert", module: value };
+    if (sizes !== null) {
+      const [least, usual, most] = sizes;
+      const size = prompt(`How large is the ${title}, from ${least} to ${most}?`, usual);
+      if (size === null) return;
+      operation.size = Number(size);
+    }
+    const count = this.run.system.neurons.length;
+    operation.at = this.place();
+    this.change([operation], { fromNumber: count });
+  }
+
+  // What is selected is connected to what is selected next.
+  begin() {
+    const { nodes } = this.network.selection;
+    if (nodes.size === 0) return;
+    this.sources = [...nodes];
+    this.say(`Select where ${plural(nodes.size, this.run.isNet ? "arc" : "synapse")} will end. Escape ends this.`);
+    this.renew();
+  }
+
+  // Whether a selection was the end of synapses.
+  ends(neuron) {
+    if (this.sources === null || neuron === null) return false;
+    const { sources } = this;
+    this.cancel();
+    this.connect(sources, neuron);
+    return true;
+  }
+
+  cancel() {
+    if (this.sources !== null) this.say("");
+    this.sources = null;
+    this.renew();
+  }
+
+  connect(sources, target) {
+    const synapses = sources.map((source) => [source, target, 1]);
+    return this.change([{ do: "connect", synapses }], { select: [target] });
+  }
+
+  remove() {
+    const { nodes, edge } = this.network.selection;
+    if (nodes.size === 0 && edge === null) return undefined;
+    const synapses = edge === null ? [] : [[edge.source, edge.target]];
+    return this.change([{ do: "remove", neurons: [...nodes], synapses }], { select: [], gone: nodes });
+  }
+
+  duplicate() {
+    const { nodes } = this.network.selection;
+    if (nodes.size === 0 || this.run.isNet) return;
+    const count = this.run.system.neurons.length;
+    this.change([{ do: "duplicate", neurons: [...nodes], by: [40, 60] }], { fromNumber: count });
+  }
+
+  moved() {
+    if (this.run.isNet || this.run.system.grows) return this.network.remember();
+    const positions = this.network.positions();
+    return this.change([{ do: "move", positions }], { select: [...this.network.selection.nodes] });
+  }
+
+  // ---- how ----
+
+  // Make operations; select these neurons then, or all from a number on.
+  async change(operations, { select = [], fromNumber = null, gone = new Set(), places = [] } = {}) {
+    const { run, network } = this;
+    if (this.isBarred?.()) {
+      return void this.say("The text was changed, too. Read it first, or open the file again.");
+    }
+    network.remember();
+    const positions = run.isNet || run.system.grows ? null : network.positions();
+    const isPlaced = positions === null || run.system.positions !== null || operations[0].do === "move";
+    const all = isPlaced ? operations : [{ do: "move", positions }, ...operations];
+    try {
+      const answer = await ask("change", { model: run.model, operations: all });
+      if (!answer.read) return void this.say(answer.findings.map((f) => f.message).join(" · "));
+      if (gone.size > 0) network.forget(gone);
+      network.expect(places);
+      const count = answer.system.neurons.length;
+      const chosen = fromNumber === null ? select : Array.from({ length: count - fromNumber }, (_, i) => fromNumber + i);
+      this.show(answer, chosen, { isEdit: true });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.say(error.message);
+    }
+    return undefined;
+  }
+
+  undo() {
+    this.go(this.before, this.after);
+  }
+
+  redo() {
+    this.go(this.after, this.before);
+  }
+
+  // Models that the server no longer keeps are read again.
+  async go(from, to) {
+    if (from.length === 0 || this.isBarred?.()) return;
+    const answer = from.pop();
+    to.push(this.now);
+    const [before, after] = [this.before, this.after];
+    this.network.remember();
+    this.show(await this.kept(answer), [], { isEdit: true });
+    [this.before, this.after] = [before, after];
+    this.renew();
+  }
+
+  async kept(answer) {
+    try {
+      await ask("check", { model: answer.model, neuron: 0, spikes: "0", rules: null });
+      return answer;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return ask("open", { name: answer.name, text: answer.text, format: answer.format });
+    }
+  }
+
+  key(event) {
+    const { target, key } = event;
+    if (target.closest("input, textarea, select, dialog[open]")) return;
+    if (document.body.dataset.view !== "system" || this.run.system === null) return;
+    const hasModifier = event.ctrlKey || event.metaKey;
+    const keys = hasModifier
+      ? { z: event.shiftKey ? "redo" : "undo", Z: "redo", y: "redo", a: "selectAll" }
+      : { a: "add", c: "begin", d: "duplicate", Delete: "remove", Backspace: "remove", Escape: "escape", F2: "rename", r: "rename" };
+    const action = event.altKey || !Object.hasOwn(keys, key) ? null : keys[key];
+    if (action === null) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (action === "add") this.add(null);
+    else this[action]();
+  }
+
+  selectAll() {
+    this.network.choose(this.run.system.neurons.map((_, neuron) => neuron));
+  }
+
+  escape() {
+    if (this.sources !== null) this.cancel();
+    else this.network.choose([]);
+  }
+
+  rename() {
+    find("edit-name")?.focus();
+    find("edit-name")?.select();
+  }
+}
+
+// A small circle at a selected box, from which a synapse is drawn to another one.
+export function handle(diagram, node, emit) {
+  const { width, height } = node;
+  const knob = drawn("circle", { class: "handle", cx: width, cy: height / 2, r: 7 });
+  const hint = drawn("title", {}, "Drag to where a synapse ends");
+  knob.append(hint);
+  knob.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    event.stopPropagation();
+    event.preventDefault();
+    const line = drawn("path", { class: "rubber" });
+    diagram.world.append(line);
+    const at = (moved) => diagram.pointOf(moved);
+    const move = (moved) => {
+      const [x, y] = at(moved);
+      line.setAttribute("d", `M${node.x + width / 2} ${node.y} L${x} ${y}`);
+    };
+    const end = (moved) => {
+      removeEventListener("pointermove", move);
+      removeEventListener("pointerup", end);
+      removeEventListener("pointercancel", end);
+      line.remove();
+      if (moved.type === "pointercancel") return;
+      const [x, y] = at(moved);
+      const over = diagram.boxAt(x, y);
+      if (over !== null) emit({ from: node.id, to: over.id });
+    };
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", end);
+    addEventListener("pointercancel", end);
+  });
+  knob.addEventListener("click", (event) => event.stopPropagation());
+  return knob;
+}

@@ -1,0 +1,60 @@
+// Properties and numbers: what is known of all computations, and the one that shows it.
+
+import { ask, Refusal } from "./backend.js";
+import { element, fill, find } from "./dom.js";
+
+export class Properties {
+  constructor(run) {
+    this.run = run;
+    this.place = find("verdict");
+    find("prove").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.check();
+    });
+    find("numbers").addEventListener("click", () => this.numbers());
+    run.addEventListener("opened", () => {
+      this.say(null);
+      for (const part of document.querySelectorAll(".numbers")) part.hidden = run.isNet;
+    });
+  }
+
+  async check() {
+    const query = find("property").value.trim();
+    if (query === "" || this.run.model === null) return;
+    await this.attempt(async () => {
+      const answer = await this.run.prove(query);
+      if (answer === null) return;
+      const isShown = answer.rows !== null;
+      this.say(answer.status, answer.text, isShown ? "The computation that shows it is in the drawing and the table." : "");
+    });
+  }
+
+  async numbers() {
+    const { model } = this.run;
+    if (model === null) return;
+    const most = Math.max(Number(find("most-number").value) || 1, 1);
+    await this.attempt(async () => {
+      const { numbers, complete } = await ask("numbers", { model, most });
+      if (model !== this.run.model) return;
+      const found = numbers.length > 0 ? numbers.join(", ") : "none";
+      const all = complete >= most ? "none is missing" : `none up to ${complete} is missing`;
+      this.say("numbers", `numbers up to ${most}: ${found} (${all})`);
+    });
+  }
+
+  async attempt(action) {
+    this.say("working", "Working…");
+    try {
+      await action();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.say("refused", error.message);
+    }
+  }
+
+  say(status, text = "", more = "") {
+    this.place.hidden = status === null;
+    this.place.dataset.status = status ?? "";
+    fill(this.place, element("pre", {}, text), more === "" ? null : element("p", {}, more));
+  }
+}

@@ -1,0 +1,80 @@
+// Finding neurons by their names, and steps by a condition.
+
+import { isRecorded, Refusal } from "./backend.js";
+import { find, plural } from "./dom.js";
+
+export class Search {
+  constructor(run, network) {
+    this.run = run;
+    this.network = network;
+    this.at = -1;
+    find("find").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.next();
+    });
+    find("search").addEventListener("input", () => this.mark());
+    find("search").addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      find("search").value = "";
+      this.mark();
+      find("search").blur();
+    });
+    run.addEventListener("opened", () => this.mark());
+  }
+
+  get text() {
+    return find("search").value.trim();
+  }
+
+  // Whether it is a condition, not a part of a name.
+  get isCondition() {
+    return /[<>=]|^halted$/.test(this.text) && !isRecorded;
+  }
+
+  // Neurons whose names match, while it is written.
+  mark() {
+    const { network, text } = this;
+    this.at = -1;
+    const wanted = text.toLowerCase();
+    const isWanted = (node) => wanted !== "" && !this.isCondition && node.label.toLowerCase().includes(wanted);
+    for (const node of network.neurons ?? []) {
+      node.isFound = isWanted(node);
+      node.group?.classList.toggle("found", node.isFound);
+    }
+    this.found = (network.neurons ?? []).filter((node) => node.isFound);
+    // Exact names come first.
+    this.found.sort((a, b) => (b.label === text) - (a.label === text));
+    find("found").textContent = wanted === "" || this.isCondition ? "" : `${this.found.length} found`;
+    network.diagram.overview.request();
+  }
+
+  async next() {
+    if (this.text === "") return;
+    if (this.isCondition) return void (await this.nextStep());
+    if (this.found.length === 0) return;
+    this.at = (this.at + 1) % this.found.length;
+    const node = this.found[this.at];
+    find("found").textContent = `${this.at + 1} of ${this.found.length}`;
+    this.network.diagram.viewport.reveal(node);
+    if (this.network.diagram.isLarge) this.network.diagram.viewport.approach({ x: node.x - node.width / 2, y: node.y - node.height / 2, width: node.width, height: node.height }, 0.8);
+    this.network.choose([node.neuron]);
+  }
+
+  // The next step among those that were made in which the condition holds.
+  async nextStep() {
+    const { run, text } = this;
+    try {
+      const steps = await run.where(text);
+      const later = steps.find((step) => step > run.position) ?? steps[0];
+      if (later === undefined) {
+        find("found").textContent = `in none of ${plural(run.rows.length, "step")}`;
+        return;
+      }
+      run.show(later);
+      find("found").textContent = `step ${later}, ${steps.indexOf(later) + 1} of ${steps.length}`;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      find("found").textContent = error.message.split("\n")[0];
+    }
+  }
+}

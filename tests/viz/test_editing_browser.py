@@ -1,0 +1,314 @@
+"""Editing, searching and walking through time on the page, as a user does it."""
+
+import random
+
+import pytest
+
+import snpjax as snp
+from snpjax.io import model_text
+from tests.support.browser import (
+    NATURALS,
+    PATIENCE,
+    chromium as chromium,
+    neuron,
+    shown,
+    spikes,
+    step,
+    visit as visit,
+)
+
+
+pytestmark = pytest.mark.browser
+
+
+def large(size, degree=3):
+    """A system of many neurons, half of which fire."""
+    draw = random.Random(size)
+    neurons = [snp.Neuron(f"n{i}", i % 3, ["a/a -> a", "a^2/a -> a; 1"]) for i in range(size)]
+    pairs = {(draw.randrange(size), draw.randrange(size)) for _ in range(degree * size)}
+    synapses = [(f"n{s}", f"n{t}") for s, t in sorted(pairs) if s != t]
+    return model_text(snp.SpikingSystem(neurons, synapses, output="n0"), "native")[0]
+
+
+def names(page):
+    return page.locator("#network .neuron .name").all_text_contents()
+
+
+def text_of(page):
+    page.click("#tab-text")
+    text = page.input_value("#text")
+    page.click("#tab-system")
+    return text
+
+
+# ---- editing ----
+
+
+def test_neurons_are_added_removed_and_brought_back(visit):
+    page = visit()
+    page.keyboard.press("a")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    assert "n1" in names(page)
+    assert page.locator("#edit-name").input_value() == "n1"
+    page.locator("#network .neuron").filter(has_text="n1").click()
+    page.keyboard.press("Delete")
+    shown(page.locator("#network .neuron")).to_have_count(3)
+    page.keyboard.press("Control+z")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    page.keyboard.press("Control+z")
+    shown(page.locator("#network .neuron")).to_have_count(3)
+    page.keyboard.press("Control+Shift+Z")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    assert "/* Generates every natural number" in text_of(page)  # comments stay
+
+
+def test_a_synapse_is_drawn_by_dragging(visit):
+    page = visit()
+    neuron(page, "chooser").click()
+    start = page.locator("#network .handle").bounding_box()
+    end = neuron(page, "output").bounding_box()
+    weights = page.locator("#network .edge .grip").count()
+    page.mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(end["x"] + 20, end["y"] + 10, steps=5)
+    page.mouse.up()
+    # There is one already: it keeps its weight of 1, and nothing was added.
+    shown(page.locator("#network .edge .grip")).to_have_count(weights)
+    neuron(page, "output").click()
+    page.keyboard.press("c")
+    neuron(page, "echo").click()
+    shown(page.locator("#network .edge .grip")).to_have_count(weights + 1)
+    assert "(output, echo)" in text_of(page)
+
+
+def test_a_weight_is_changed(visit):
+    page = visit()
+    page.locator("#network .edge .grip").first.dispatch_event("click")
+    shown(page.locator("#edit-weight")).to_have_value("1")
+    page.fill("#edit-weight", "3")
+    page.keyboard.press("Enter")
+    shown(page.locator("#network .weight")).to_have_count(1)
+    assert page.locator("#network .weight").text_content() == "×3"
+
+
+def test_several_are_selected_copied_and_removed(visit):
+    page = visit()
+    page.keyboard.press("Control+a")
+    shown(page.locator("#network .selected")).to_have_count(3)
+    page.keyboard.press("d")
+    shown(page.locator("#network .neuron")).to_have_count(6)
+    assert set(names(page)) >= {"chooser_1", "echo_1", "output_1"}
+    shown(page.locator("#network .neuron.selected")).to_have_count(3)
+    page.keyboard.press("Delete")
+    shown(page.locator("#network .neuron")).to_have_count(3)
+    neuron(page, "chooser").click()
+    neuron(page, "echo").click(modifiers=["Shift"])
+    shown(page.locator("#network .neuron.selected")).to_have_count(2)
+    page.keyboard.press("Escape")
+    shown(page.locator("#network .neuron.selected")).to_have_count(0)
+
+
+def test_the_drawing_follows_the_text_and_the_text_the_drawing(visit):
+    page = visit()
+    page.click("#tab-text")
+    assert page.locator("#network").is_visible()  # side by side
+    text = page.input_value("#text")
+    page.fill("#text", text.replace("@ms(echo) = a;", "@ms(echo) = a*7;"))
+    shown(page.locator("#network .neuron .count").nth(1)).to_have_text("7", timeout=PATIENCE)
+    page.fill("#text", text.replace("@ms(echo) = a;", "@ms(echo) = ;"))
+    shown(page.locator("#findings li")).not_to_have_count(0)
+    assert (
+        page.locator("#network .neuron .count").nth(1).text_content() == "7"
+    )  # the last valid one
+    page.fill("#text", text)
+    shown(page.locator("#network .neuron .count").nth(1)).to_have_text("1", timeout=PATIENCE)
+    neuron(page, "output").click()
+    marked = [int(line) for line in page.locator("#lines mark").all_inner_texts()]
+    lines = page.input_value("#text").splitlines()
+    assert marked == [i + 1 for i, line in enumerate(lines) if "output" in line]
+    at = text.index("@ms(chooser)") + 6
+    page.evaluate(
+        "at => { const field = document.getElementById('text'); field.focus();"
+        " field.setSelectionRange(at, at); field.dispatchEvent(new Event('keyup')); }",
+        at,
+    )
+    shown(page.locator("#neuron h3")).to_have_text("chooser")
+
+
+def test_a_lost_server_is_announced(visit):
+    page = visit()
+    page.click("#tab-text")
+    page.route("**/api/*", lambda route: route.abort())
+    shown(page.locator("#lost")).to_be_visible(timeout=PATIENCE)
+    page.locator("#text").press_sequentially("x")
+    page.unroute("**/api/*")
+    shown(page.locator("#lost")).to_be_hidden(timeout=PATIENCE)
+    assert page.input_value("#text").count("x") == NATURALS.count("x") + 1
+
+
+def test_modules_are_inserted(visit):
+    page = visit(text=None)
+    page.select_option("#module", "add")
+    shown(page.locator("#network .neuron")).to_have_count(8)
+    page.select_option("#module", "and")
+    shown(page.locator("#network .neuron")).to_have_count(9)
+
+
+def test_an_invalid_change_keeps_the_last_valid_system(visit):
+    page = visit()
+    neuron(page, "echo").click()
+    page.fill("#edit-name", "output")
+    page.keyboard.press("Enter")
+    shown(page.locator("#message")).to_contain_text("output")
+    assert names(page) == ["chooser", "echo", "output"]
+    step(page)
+
+
+def test_positions_stay_where_they_are(visit):
+    page = visit()
+    before = neuron(page, "chooser").get_attribute("transform")
+    step(page, 2)
+    assert neuron(page, "chooser").get_attribute("transform") == before
+    page.keyboard.press("a")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    assert neuron(page, "chooser").get_attribute("transform") == before
+
+
+def test_a_net_is_edited(visit):
+    net = snp.SleptsovNet([1], inputs=snp.sleptsov.Arcs.of([]), outputs=snp.sleptsov.Arcs.of([]))
+    page = visit("net.lsn", model_text(net, "lsn")[0])
+    page.click("#tool-transition")
+    shown(page.locator("#network .transition")).to_have_count(1)
+    page.click("#tool-add")
+    shown(page.locator("#network .place")).to_have_count(2)
+    page.locator("#network .place").first.click()
+    page.keyboard.press("c")
+    page.locator("#network .transition").click()
+    shown(page.locator("#network .edge .grip")).to_have_count(1)
+
+
+# ---- thousands of neurons ----
+
+
+@pytest.mark.parametrize("size", [200, 2000])
+def test_large_systems_are_shapes_from_afar_and_elements_near(visit, size):
+    page = visit("large.snp.json", large(size))
+    assert page.locator("#network .neuron").count() == 0
+    # A shape of 8 pixels or more where there are 200: dark pixels in every row of the grid.
+    boxes = page.evaluate(
+        """() => {
+          const canvas = document.querySelector("canvas.shapes");
+          const { width, height } = canvas;
+          const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+          let filled = 0;
+          for (let i = 3; i < data.length; i += 4) filled += data[i] > 0;
+          return { filled, width, height };
+        }"""
+    )
+    least = 8 * 8 * size if size <= 200 else 2 * size
+    assert boxes["filled"] >= least
+    page.fill("#search", f"n{size - 1}")
+    page.keyboard.press("Enter")
+    shown(neuron(page, f"n{size - 1}")).to_be_visible()
+    shown(page.locator("#neuron h3")).to_have_text(f"n{size - 1}")
+    assert page.locator("#network .neuron").count() <= 150
+    label = neuron(page, f"n{size - 1}").get_attribute("aria-label")
+    assert label.startswith(f"neuron n{size - 1}: ")
+    step(page)
+    shown(page.locator("#where")).to_contain_text("step 1")
+
+
+def test_a_search_for_a_condition_goes_to_its_step(visit):
+    page = visit()
+    step(page, 6)
+    page.click("#to-start")
+    page.fill("#search", "output = 2")
+    page.keyboard.press("Enter")
+    shown(page.locator("#found")).to_contain_text("step")
+    at = int(page.inner_text("#where").split()[1])
+    assert spikes(page)[2] == 2 and at > 0
+    page.fill("#search", "outputt = 2")
+    page.keyboard.press("Enter")
+    shown(page.locator("#found")).to_contain_text("no neuron 'outputt'")
+
+
+# ---- time ----
+
+
+def test_no_key_is_lost_while_the_first_step_is_prepared(visit):
+    page = visit()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    shown(page.locator("#where")).to_contain_text("step 4", timeout=PATIENCE)
+
+
+def test_a_run_pauses_at_a_condition(visit):
+    page = visit()
+    page.fill("#until", "output = 2")
+    page.keyboard.press("Tab")
+    page.locator("#to-end:not([disabled])").click()
+    shown(page.locator("#where")).not_to_contain_text("step 0", timeout=PATIENCE)
+    assert spikes(page)[2] == 2
+
+
+def test_branches_are_kept_and_walked(visit):
+    page = visit()
+    step(page, 4)
+    first = spikes(page)
+    page.click("#to-start")
+    page.locator("#choices .option").last.click()
+    taken = page.locator("#choices .option:has(.taken)").inner_text()
+    if taken in page.locator("#choices .option").last.inner_text():
+        page.locator("#choices .option").nth(1).click()
+    page.click("#step")
+    shown(page.locator("#where")).to_have_text("step 1 of 1")
+    page.click("#show-branches")
+    shown(page.locator("#history-branches li")).to_have_count(2)
+    page.locator("#history-branches button").click()
+    shown(page.locator("#where")).to_have_text("step 1 of 4", timeout=PATIENCE)
+    page.click("#to-end")
+    shown(page.locator("#where")).to_contain_text("halted", timeout=PATIENCE)
+    page.locator("tbody tr button").nth(4).dispatch_event("click")
+    assert spikes(page) == first
+
+
+def test_a_lasso_plays_as_a_loop(visit):
+    ring = snp.SpikingSystem(
+        [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y", 0, ["a -> a"]), snp.Neuron("z", 1)],
+        [("x", "y"), ("y", "x")],
+    )
+    page = visit("ring.snp.json", model_text(ring, "native")[0])
+    page.click("#tab-graph")
+    page.fill("#property", "eventually z = 0")
+    page.keyboard.press("Enter")
+    shown(page.locator("#verdict[data-status=refuted]")).to_be_visible(timeout=PATIENCE)
+    page.click("#tab-system")
+    shown(page.locator("#table .loop")).to_have_count(3)
+    seen = []
+    for _ in range(5):
+        page.click("#step")
+        seen.append(spikes(page)[0])
+    assert seen == [0, 1, 0, 1, 0]
+
+
+def test_raster_and_counts_share_the_cursor(visit):
+    page = visit()
+    step(page, 3)
+    fired = sum(len(row.split(": ")) - 1 for row in page.locator("td.fired").all_inner_texts())
+    page.click("#show-raster")
+    label = f"Raster of steps 0 to 3: {fired} rules selected"
+    shown(page.locator("#history-raster canvas")).to_have_attribute("aria-label", label)
+    page.click("#show-counts")
+    shown(page.locator("#history-counts canvas")).to_be_visible()
+    neuron(page, "echo").click()
+    shown(page.locator("#history-counts .key li")).to_have_count(1)
+    box = page.locator("#history-counts canvas").bounding_box()
+    page.mouse.click(box["x"] + 110 + 5, box["y"] + 40)
+    shown(page.locator("#where")).to_contain_text("step 0 of 3")
+
+
+def test_nothing_moves_while_something_is_said(visit):
+    page = visit(text=NATURALS)
+    before = page.locator("#network").bounding_box()
+    page.evaluate("document.getElementById('message').textContent = 'Working…'")
+    assert page.locator("#network").bounding_box() == before

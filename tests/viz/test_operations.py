@@ -1,0 +1,255 @@
+"""What the page does to drawn systems and nets, one operation at a time."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import snpjax as snp
+from snpjax.sleptsov import Arcs, SleptsovNet
+from snpjax.testing import systems
+from snpjax.viz.page.models import changed_model
+from snpjax.viz.page.net_operations import changed_net
+from snpjax.viz.page.operations import changed
+from snpjax.viz.page.palette import PALETTE, module_of, palette_json
+from snpjax.viz.page.session import Session
+from snpjax.viz.page.stepping import Refused
+from tests.support.helpers import many
+
+
+def after(system, *operations):
+    for operation in operations:
+        system = changed(system, operation)
+    return system
+
+
+def pair():
+    neurons = [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y")]
+    places = {"x": [0.0, 0.0], "y": [100.0, 0.0]}
+    return snp.SpikingSystem(
+        neurons, [("x", "y")], input={"x": [1, 0, 2]}, output="y", notes={"positions": places}
+    )
+
+
+def test_a_system_from_nothing():
+    system = after(
+        snp.SpikingSystem([]),
+        {"do": "add", "neurons": [{"at": [0, 0], "spikes": 2, "rules": ["a^2/a -> a"]}]},
+        {"do": "add", "neurons": [{"at": [90, 0], "name": "out"}]},
+        {"do": "connect", "synapses": [[0, 1, 3]]},
+        {"do": "output", "neuron": 1, "is_output": True},
+        {"do": "input", "neuron": 0, "train": [0, 1]},
+    )
+    assert system == snp.SpikingSystem(
+        [snp.Neuron("n1", 2, ["a^2/a -> a"]), snp.Neuron("out")],
+        [("n1", "out", 3)],
+        input={"n1": [0, 1]},
+        output="out",
+    )
+    assert system.notes["positions"] == {"n1": [0, 0], "out": [90, 0]}
+
+
+def test_removal_takes_what_belongs_to_a_neuron():
+    system = changed(pair(), {"do": "remove", "neurons": [1]})
+    assert system == snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"])], input={"x": [1, 0, 2]})
+    assert system.notes["positions"] == {"x": [0, 0]}
+    assert not changed(pair(), {"do": "remove", "synapses": [[0, 1]]}).synapses
+
+
+def test_a_name_changes_wherever_it_stands():
+    rules = snp.PlasticityRule(snp.Guard("a"), 1, "+", 1, ["y"])
+    system = pair().replace(neurons=[snp.Neuron("x", 1, [rules]), snp.Neuron("y")])
+    renamed = changed(system, {"do": "rename", "neuron": 1, "name": "z"})
+    assert renamed.neurons[0].rules[0].targets == ("z",)
+    assert renamed.synapses == (("x", "z", 1),) and renamed.output == ("z",)
+    assert changed(renamed, {"do": "rename", "neuron": 1, "name": "y"}) == system
+
+
+def test_labels_follow_their_neuron():
+    growing = snp.SpikingSystem(
+        [snp.Neuron("x", 1, ["[a]_x -> []_b || []_c"])],
+        dictionary=[("b", "c")],
+        rules_by_label={"b": ["a -> lambda"]},
+    )
+    renamed = changed(growing, {"do": "rename", "neuron": 0, "name": "b1"})
+    assert renamed.neurons[0].label == "b1" and renamed.dictionary == (("b", "c"),)
+
+
+def test_names_in_variants():
+    variant = snp.SynapseDelays({("x", "y"): 2})
+    system = pair().replace(variant=variant)
+    renamed = changed(system, {"do": "rename", "neuron": 0, "name": "w"})
+    assert renamed.variant.delays == ((("w", "y"), 2),)
+    with pytest.raises(Refused, match="The variant SynapseDelays names neurons"):
+        changed(system, {"do": "remove", "neurons": [0]})
+
+
+def test_a_copy_has_the_synapses_between_its_neurons():
+    system = changed(pair(), {"do": "duplicate", "neurons": [0, 1], "by": [10, 20]})
+    assert [neuron.name for neuron in system.neurons] == ["x", "y", "x_1", "y_1"]
+    assert system.synapses == (("x", "y", 1), ("x_1", "y_1", 1))
+    assert system.notes["positions"]["y_1"] == [110, 20]
+
+
+@pytest.mark.parametrize("name", PALETTE)
+def test_modules_are_inserted(name):
+    system = changed(pair(), {"do": "insert", "module": name, "at": [5, 7]})
+    module = module_of(name, None)
+    assert system.num_neurons == 2 + module.num_neurons
+    assert system.num_synapses == 1 + module.num_synapses
+    own = [system.notes["positions"][neuron.name] for neuron in system.neurons[2:]]
+    assert np.min(own, axis=0).tolist() == [5, 7]
+
+
+def test_modules_do_what_the_palette_says():
+    for numbers in ([3, 1, 2], [0, 4, 4], [2, 2, 2]):
+        sorter = module_of("sorter", 3)
+        given = dict(zip(("in0", "in1", "in2"), numbers, strict=True))
+        neurons = [snp.Neuron(x.name, given.get(x.name, 0), x.rules) for x in sorter.neurons]
+        solution = snp.run(sorter.replace(neurons=neurons), max_steps=30)
+        found = [int(solution.spikes_of(f"place{i}")) for i in range(3)]
+        assert found == sorted(numbers)
+    for name, rule in (("and", all), ("or", any)):
+        for values in itertools.product((False, True), repeat=2):
+            gate = module_of(name, None)
+            count = sum(1 + value for value in values)
+            neuron = snp.Neuron(name, count, gate.neurons[0].rules)
+            solution = snp.run(gate.replace(neurons=[neuron], output=name), max_steps=3)
+            assert int(solution.spike_trains.sum()) == 1 + rule(values)
+    assert {entry["name"] for entry in palette_json()} == set(PALETTE)
+
+
+@pytest.mark.parametrize(
+    "operation, message",
+    [
+        ({"do": "dance"}, "no operation 'dance'"),
+        ({}, "no operation None"),
+        ({"do": "remove", "neurons": [2]}, "no node 2 among 2"),
+        ({"do": "remove", "neurons": "all"}, "Give a list"),
+        ({"do": "connect", "synapses": [[0, 1]]}, "Give lists of 3 numbers"),
+        ({"do": "rename", "neuron": 0, "name": " "}, "is not a name"),
+        ({"do": "move", "positions": [[0, 0]]}, "1 positions of 2 neurons"),
+        ({"do": "move", "positions": [[0, 0], [0, "x"]]}, "is not a place"),
+        ({"do": "add", "neurons": [{"spikes": 1.5}]}, "Give an integer"),
+        ({"do": "add", "neurons": [{"rules": "a -> a"}]}, "Give texts"),
+        ({"do": "insert", "module": "lamp"}, "no module 'lamp'"),
+        ({"do": "insert", "module": "sorter", "size": 99}, "a size from 2 to 12"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(operation, message):
+    with pytest.raises(Refused, match=message):
+        changed(pair(), operation)
+
+
+def test_an_invalid_result_says_every_problem():
+    rename = {"do": "rename", "neuron": 0, "name": "y"}
+    model, findings = changed_model(pair(), [rename])
+    assert model is None and any("y" in finding.message for finding in findings)
+    model, findings = changed_model(pair(), [{"do": "add", "neurons": [{"rules": ["a => a"]}]}])
+    assert model is None and findings
+
+
+@settings(max_examples=many(160))
+@given(systems(min_neurons=1, max_neurons=4), st.data())
+def test_removal_undoes_addition(system, data):
+    new = data.draw(st.integers(1, 3))
+    grown = changed(system, {"do": "add", "neurons": [{}] * new})
+    count = system.num_neurons
+    ends = st.integers(0, count + new - 1)
+    pairs = data.draw(st.lists(st.tuples(ends, ends), max_size=4))
+    ties = [[s, t, 1] for s, t in pairs if s != t and max(s, t) >= count]
+    grown, findings = changed_model(grown, [{"do": "connect", "synapses": ties}])
+    if grown is None:  # an extended system allows all of these
+        assert findings
+        return
+    gone = list(range(count, count + new))
+    assert changed(grown, {"do": "remove", "neurons": gone}) == system
+    name = data.draw(st.integers(0, count - 1))
+    there = changed(system, {"do": "rename", "neuron": name, "name": "else"})
+    back = changed(there, {"do": "rename", "neuron": name, "name": system.neurons[name].name})
+    assert back == system
+
+
+# ---- nets ----
+
+
+def net():
+    return SleptsovNet(
+        [1, 0],
+        inputs=Arcs.of([(0, 0, 1)]),
+        outputs=Arcs.of([(1, 0, 2)]),
+        place_names=["p", "q"],
+        transition_names=["t"],
+    )
+
+
+def test_a_net_grows():
+    grown = changed_net(net(), {"do": "add", "places": [{"tokens": 3}], "transitions": [{}]})
+    assert grown.marking.tolist() == [1, 0, 3]
+    assert list(grown.place_names) == ["p", "q", "p1"] and list(grown.transition_names) == [
+        "t",
+        "t1",
+    ]
+    grown = changed_net(grown, {"do": "connect", "synapses": [[2, 4, 1], [4, 0, 5]]})
+    assert (2, 1, 1) in grown.inputs.triples() and (0, 1, 5) in grown.outputs.triples()
+    grown = changed_net(grown, {"do": "connect", "synapses": [[1, 4, 1]], "kind": "inhibitor"})
+    assert grown.inhibitors.triples() == [(1, 1, 1)]
+    grown = changed_net(grown, {"do": "priority", "pairs": [[3, 4]]})
+    assert grown.priorities.tolist() == [[0, 1]]
+    assert changed_net(grown, {"do": "remove", "neurons": [2, 4]}) == net()
+
+
+def test_a_net_loses_nodes_and_arcs():
+    left = changed_net(net(), {"do": "remove", "neurons": [0]})
+    assert left.marking.tolist() == [0] and not len(left.inputs)
+    assert left.outputs.triples() == [(0, 0, 2)]
+    assert not len(changed_net(net(), {"do": "remove", "synapses": [[2, 1]]}).outputs)
+    renamed = changed_net(net(), {"do": "rename", "neuron": 2, "name": "fire"})
+    assert list(renamed.transition_names) == ["fire"]
+
+
+@pytest.mark.parametrize(
+    "operation, message",
+    [
+        ({"do": "connect", "synapses": [[0, 1, 1]]}, "joins a place and a transition"),
+        ({"do": "connect", "synapses": [[2, 1, 1]], "kind": "test"}, "a test begins at a place"),
+        ({"do": "connect", "synapses": [], "kind": "lamp"}, "Give one of"),
+        ({"do": "priority", "pairs": [[0, 1]]}, "Only a transition"),
+        ({"do": "move"}, "no operation 'move' on nets"),
+    ],
+)
+def test_what_makes_no_sense_in_a_net_is_refused(operation, message):
+    with pytest.raises(Refused, match=message):
+        changed_net(net(), operation)
+
+
+# ---- through the session ----
+
+
+TEXT = """@model<spiking_psystems>
+/* a comment */
+def main()
+{
+  @mu = x;
+  @ms(x) = a;
+}
+"""
+
+
+def test_changes_keep_comments_and_give_another_model():
+    session = Session("pair.pli", TEXT)
+    begun = session.answer("begin", {})
+    assert begun["palette"] == palette_json()
+    operations = [
+        {"do": "add", "neurons": [{"name": "y", "rules": ["a -> a"]}]},
+        {"do": "connect", "synapses": [[0, 1, 1]]},
+    ]
+    after = session.answer("change", {"model": begun["model"], "operations": operations})
+    assert after["read"] and after["model"] != begun["model"] and after["edited"]
+    assert "/* a comment */" in after["text"] and "@mu = x, y;" in after["text"]
+    wrong = [{"do": "rename", "neuron": 0, "name": "y"}]
+    refused = session.answer("change", {"model": after["model"], "operations": wrong})
+    assert not refused["read"] and refused["findings"]
+    with pytest.raises(Refused, match="Give a list of objects"):
+        session.answer("change", {"model": after["model"], "operations": "all"})
