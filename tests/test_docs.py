@@ -33,6 +33,7 @@ def test_tables_of_formats_are_generated(page):
 SLOW = {
     "interchange",
     "learning",
+    "learning_tools",
     "many_devices",
     "networks",
     "proliferation",

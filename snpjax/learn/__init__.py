@@ -17,10 +17,15 @@ from .classify import (
     count_encoder as count_encoder,
 )
 from .coding import (
+    by_class as by_class,
     count_train as count_train,
+    delta_train as delta_train,
+    even_train as even_train,
     first_spike as first_spike,
+    latencies as latencies,
     latency_train as latency_train,
     nearest_counts as nearest_counts,
+    population_counts as population_counts,
     rate_train as rate_train,
     total as total,
 )
@@ -32,6 +37,7 @@ from .environment import (
     environment as environment,
     gymnax_environment as gymnax_environment,
 )
+from .eprop import eprop_loss as eprop_loss
 from .evolve import Evolved as Evolved, evolve as evolve
 from .export import Rounding as Rounding, rounding as rounding, to_system as to_system
 from .exported import register_for_export as register_for_export
@@ -60,6 +66,13 @@ from .layers import (
     initial_spikes as initial_spikes,
     leaky as leaky,
 )
+from .losses import (
+    class_targets as class_targets,
+    cross_entropy as cross_entropy,
+    mean_square as mean_square,
+    rate_penalty as rate_penalty,
+    spike_penalty as spike_penalty,
+)
 from .network import (
     SENDER as SENDER,
     Response as Response,
@@ -72,6 +85,13 @@ from .plastic import (
     RelaxedPlasticity as RelaxedPlasticity,
     RelaxedSynapses as RelaxedSynapses,
 )
+from .quantisation import (
+    BINARY as BINARY,
+    TERNARY as TERNARY,
+    bit_levels as bit_levels,
+    quantise as quantise,
+)
+from .recording import Recording as Recording, record as record
 from .reinforce import reinforce_loss as reinforce_loss
 from .relaxed import (
     Constants as Constants,
@@ -103,6 +123,7 @@ from .surrogate import (
     Triangular as Triangular,
 )
 from .trainable import trainable as trainable
+from .truncated import truncated_loss as truncated_loss
 
 
 suggest_keywords(__name__)

@@ -4,8 +4,11 @@ from typing import NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
+
+from snpjax_formats import AbstractLayout
 
 from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.step.plasticity import PlasticSynapses
@@ -16,6 +19,7 @@ from .layers.sequential import Sequential
 from .layers.spiking import AbstractSpikingLayer
 from .plastic import changes_by_rounding, plastic_edges
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
+from .surrogate import nearest, rounded
 
 
 class Rounding(NamedTuple):
@@ -82,9 +86,9 @@ def rounding(model: Exportable) -> Rounding:
             at = np.unravel_index(int(change.argmax()), change.shape)
             neuron = model.names[int(at[-1])]
             found = [Rounding(float(change.max()), f"{name!r} of neuron {neuron!r}")]
-    edges = model.synapses.edges()
+    edges = _weight_changes(model).edges()
     if edges.value is not None:
-        change = np.abs(edges.value - np.round(edges.value))
+        change = np.abs(edges.value)
         if change.size and change.max() > found[0].change:
             at = int(change.argmax())
             source, target = model.names[int(edges.source[at])], model.names[int(edges.target[at])]
@@ -96,6 +100,17 @@ def rounding(model: Exportable) -> Rounding:
         more = changes_by_rounding(model.plastic, network, model.names)
         found = [max([*found, *(Rounding(*one) for one in more)], key=lambda one: one.change)]
     return found[0]
+
+
+def _weight_changes(model: RelaxedSystem) -> AbstractLayout:
+    """What rounding adds to each weight, to the nearest integer or level."""
+    weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
+    levels = model.weight_levels
+
+    def change(x: Array, is_one: Array) -> Array:
+        return jnp.where(is_one, (rounded(x) if levels is None else nearest(x, levels)) - x, 0)
+
+    return eqx.combine(jax.tree.map(change, weights, model.is_synapse), rest)
 
 
 def to_system(model: Exportable, *, round: bool = False) -> SpikingSystem:

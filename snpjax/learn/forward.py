@@ -43,6 +43,20 @@ def order_of(count: int, projections: Sequence[tuple[int, int]]) -> tuple[int, .
         return None
 
 
+class Pass(NamedTuple):
+    """One run of populations.
+
+    - `trains`, `left`: what leaves the last population in each step, and what is left in it.
+    - `emissions`, `counts`: what leaves each recorded population in each step, and the spikes in it
+      after each step, beginning with the initial ones.
+    """
+
+    trains: Float[Array, "steps outputs *paths"]
+    left: Float[Array, "outputs *paths"]
+    emissions: dict[int, Float[Array, "steps neurons *paths"]]
+    counts: dict[int, Float[Array, "steps_and_one neurons *paths"]]
+
+
 @eqx.filter_jit
 def forward(
     model: RelaxedSystem,
@@ -51,20 +65,22 @@ def forward(
     order: Sequence[int],
     spikes: Float[Array, "neurons *paths"],
     steps: int,
-) -> tuple[Float[Array, "steps outputs *paths"], Float[Array, "outputs *paths"]]:
-    """What leaves the last population in each step, and what is left in it.
+    recorded: Sequence[int] = (),
+) -> Pass:
+    """Run populations one after the other.
 
     What halts is a fixed point anyway, so that no population needs to know of the others' halting.
-    Only populations that reach the last one are run.
+    Only populations that are recorded or reach the last one or a recorded one are run.
     """
     constants = constants_of(model)
     assert isinstance(constants.synapses, Sum)
     last = len(places) - 1
-    needed = {last}
+    needed = {last, *recorded}
     for p in reversed(order):
         needed |= {s for s, t in projections if t == p and p in needed}
     trains: dict[int, Float[Array, "steps neurons *paths"]] = {}
-    left = spikes
+    counts: dict[int, Float[Array, "steps_and_one neurons *paths"]] = {}
+    left = {}
     for p in (p for p in order if p in needed):
         arriving = None
         for (source, target), part in zip(projections, constants.synapses.parts, strict=True):
@@ -74,8 +90,11 @@ def forward(
                 got = jnp.moveaxis(part.deliver(sent, accumulate=jnp.float32), -1, 0)
                 arriving = got if arriving is None else arriving + got
         own = spikes[places[p].neurons]
-        trains[p], left = population_run(model, constants, places[p], own, arriving, steps)
-    return trains[last], left
+        given = model, constants, places[p], own, arriving, steps
+        trains[p], left[p], after = population_record(*given, keeps=p in recorded)
+        if after is not None:
+            counts[p] = jnp.concatenate([own[None], after])
+    return Pass(trains[last], left[last], {p: trains[p] for p in recorded}, counts)
 
 
 def population_run(
@@ -87,9 +106,33 @@ def population_run(
     steps: int,
 ) -> tuple[Float[Array, "steps neurons *paths"], Float[Array, "neurons *paths"]]:
     """What leaves the neurons of one population, and what is left in them."""
+    given = model, constants, place, spikes, arriving, steps
+    trains, left, _ = population_record(*given, keeps=False)
+    return trains, left
+
+
+def population_record(
+    model: RelaxedSystem,
+    constants: Constants,
+    place: NeuronRange,
+    spikes: Float[Array, "neurons *paths"],
+    arriving: Float[Array, "steps neurons *paths"] | None,
+    steps: int,
+    *,
+    keeps: bool,
+) -> tuple[
+    Float[Array, "steps neurons *paths"],
+    Float[Array, "neurons *paths"],
+    Float[Array, "steps neurons *paths"] | None,
+]:
+    """As `population_run`, and where it `keeps` them, the spikes after each step."""
     if place.slots == 0:  # neurons without rules only count
         silent = jnp.zeros((steps, *spikes.shape))
-        return silent, spikes if arriving is None else spikes + jnp.sum(arriving, axis=0)
+        left = spikes if arriving is None else spikes + jnp.sum(arriving, axis=0)
+        if not keeps:
+            return silent, left, None
+        received = silent if arriving is None else jnp.cumsum(arriving, axis=0)
+        return silent, left, spikes[None] + received
     program = _cut(model.program, place)
     own = eqx.tree_at(lambda m: (m.program, m.synapses, m.is_synapse), model, (program, None, None))
     if model.tap is not None:
@@ -101,7 +144,7 @@ def population_run(
         synapses=Sum(parts=(), source_starts=(), target_starts=(), **sizes),
         program=_cut(constants.program, place),
     )
-    final, (outputs, _, _) = scanned(
+    final, (outputs, _, counts) = scanned(
         nameless(own),
         constants,
         FirstChoice(),
@@ -109,9 +152,9 @@ def population_run(
         arriving,
         steps,
         False,
-        False,
+        keeps,
     )
-    return outputs, final.spikes
+    return outputs, final.spikes, counts
 
 
 _TABLES = ("low", "high", "consume", "produce")

@@ -141,7 +141,7 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
     **Arguments:**
 
     - `layers`: layers whose sizes match, with the same `steps`, `weight_range`, `surrogate` and
-      `batch_first`.
+      `batch_first`, and the same levels of `quantise`.
     - `source`: the rule or rules of the input neurons; by default one spike in each step.
 
     **Returns:** a `SpikingNetwork`.
@@ -162,6 +162,7 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
     alike = {
         "`steps`": [layer.steps for layer in layers],
         "`weight_range`": [model.weight_range for model in models],
+        "`weight_levels`": [model.weight_levels for model in models],
         "`surrogate`": [model.surrogate for model in models],
         "`batch_first`": [layer.batch_first for layer in layers],
     }
@@ -201,6 +202,7 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
         for name in ("synapses", "is_synapse")
     )
     model = replace(model, **tables, initial=initial, synapses=synapses, is_synapse=is_synapse)
+    model = replace(model, weight_levels=first.weight_levels)
     return eqx.tree_at(lambda network: network.model, network, model)
 
 

@@ -157,7 +157,7 @@ class SpikingNetwork(AbstractSpikingModel):
 
         **Raises:** `ValueError` for counts of another shape.
         """
-        return run(self.model, steps=self.steps, spikes=self._spikes(counts), choice=choice)
+        return run(self.model, steps=self.steps, spikes=self.initial_spikes(counts), choice=choice)
 
     def response(self, counts: Float[Array | np.ndarray, "..."]) -> Response:
         """What the output population does in that run where each neuron takes the first rule.
@@ -167,15 +167,14 @@ class SpikingNetwork(AbstractSpikingModel):
         population carries the rules of another one. The values are the same, and the gradients.
         """
         order = order_of(len(self.places), self.projections)
-        spikes = self._spikes(counts)
+        spikes = self.initial_spikes(counts)
         if order is None:
             solution = run(self.model, steps=self.steps, spikes=spikes)
             found = Response(solution.outputs, solution.spikes[self.places[-1].neurons])
         else:
             model = nameless(self.model)
-            found = Response(
-                *forward(model, self.places, self.projections, order, spikes, self.steps)
-            )
+            given = model, self.places, self.projections, order, spikes, self.steps
+            found = Response(*forward(*given)[:2])
         if self.batch_first and counts.ndim == 2:
             return Response(*(jnp.moveaxis(x, -1, 0) for x in found))
         return found
@@ -188,7 +187,21 @@ class SpikingNetwork(AbstractSpikingModel):
             return found.spikes
         return total(found.trains, batch_first=self.batch_first and counts.ndim == 2)
 
-    def _spikes(self, counts: Float[Array | np.ndarray, "..."]) -> Float[Array, "neurons *paths"]:
+    def initial_spikes(
+        self, counts: Float[Array | np.ndarray, "..."]
+    ) -> Float[Array, "neurons *paths"]:
+        """The spikes of all neurons before the first step.
+
+        **Arguments:**
+
+        - `counts`: `(inputs, *paths)` spikes of the input population, or `(*paths, inputs)` with
+          `batch_first`.
+
+        **Returns:** `(neurons, *paths)` those, and the model's own in all other populations, to be
+        given to `run(network.model, spikes=...)`. The paths are always the last axis.
+
+        **Raises:** `ValueError` for counts of another shape.
+        """
         counts = jnp.asarray(counts, jnp.float32)
         size, axis = self.sizes[0], counts.ndim - 1 if self.batch_first else 0
         if not 1 <= counts.ndim <= 2:

@@ -26,7 +26,7 @@ from .plastic import (
     plastic_constants,
     relaxed_plasticity,
 )
-from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, rounded, within
+from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, nearest, rounded, within
 
 
 #: float32 counts whole numbers up to here.
@@ -56,6 +56,8 @@ class RelaxedSystem(eqx.Module):
     - `first`: the first slot of the rule of each slot, whose `consume` and `produce` count for all.
     - `weight_range`: weights outside count as its ends, and get no derivative there.
     - `temperature`: of the derivative in the logits of a `WeightedChoice`; `None` for none.
+    - `weight_levels`: the allowed weights, ascending, see `quantise`; `None` for all integers in
+      the range.
     - `program`: the exact system as it was lowered, of which periods, delays, inputs and outputs
       are taken.
     - `tap`: zeros, whose gradient counts what fires; see `tapped`.
@@ -78,6 +80,7 @@ class RelaxedSystem(eqx.Module):
     num_outputs: int = eqx.field(static=True)
     weight_range: tuple[float, float] = eqx.field(static=True)
     temperature: float | None = eqx.field(static=True)
+    weight_levels: tuple[int, ...] | None = eqx.field(static=True, default=None)
     tap: Float[Array, "three neurons"] | None = None  # None: nothing is counted
     plastic: RelaxedPlasticity | None = None
 
@@ -259,6 +262,8 @@ def constants_of(model: RelaxedSystem) -> Constants:
     weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
 
     def weight(x: Array, is_one: Array) -> Array:
+        if model.weight_levels is not None and not model.is_smooth:
+            return jnp.where(is_one, nearest(x, model.weight_levels), 0)
         return jnp.where(is_one, within(whole(x), *model.weight_range), 0)
 
     synapses = eqx.combine(jax.tree.map(weight, weights, model.is_synapse), rest)

@@ -77,39 +77,16 @@ def run(
     **Raises:** `ValueError` for neurons or shapes that do not fit the system.
     """
     choice = choice or FirstChoice()
-    if isinstance(model.surrogate, Smooth):
-        _check_smooth(model, choice)
+    if isinstance(model.surrogate, Smooth) and not isinstance(choice, FirstChoice):
+        raise ValueError("`Smooth` has no random choices. Leave `choice` out.")
     if choice.may_be_invalid:
         raise ValueError(
             "Given choices do not fit a system whose rules are learned. Give `FirstChoice()` or a "
             "random choice."
         )
-    constants = constants_of(model)
-    size, num = model.program.num_neurons, len(model.names)
-    trains, batch = _own_trains(model, steps), ()
-    if input is not None:
-        trains, batch = _trains(model, steps, input)
-        # Nothing halts before the last of its input.
-        number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * (trains.ndim - 2))
-        last = jnp.max(jnp.where(jnp.any(trains != 0, axis=1), number, 0), axis=0, initial=0)
-        horizon = lax.stop_gradient(last).astype(jnp.int32)
-        constants = constants._replace(program=replace(constants.program, horizon=horizon))
-    given = constants.initial if spikes is None else jnp.asarray(spikes, jnp.float32)
-    if spikes is not None:
-        if given.shape[0] != num or given.ndim > 2:
-            raise ValueError(
-                f"`spikes` has the shape {given.shape}. Give ({num},) or ({num}, paths)."
-            )
-        given = jnp.pad(given, ((0, size - num), *((0, 0),) * (given.ndim - 1)))
-    sizes = {*batch, *given.shape[1:], *(() if paths is None else (paths,))}
-    if len(sizes) > 1:
-        raise ValueError(f"The batch has {sorted(sizes)} paths. Give as many everywhere.")
-    if sizes:
-        (paths,) = sizes
-        choice = choice.for_path(jnp.arange(paths))
-        given = jnp.broadcast_to(given.reshape(size, -1), (size, paths))
-    else:
-        choice = choice.for_path(0)
+    constants, given, trains = begun(model, steps, spikes, input, paths)
+    choice = choice.for_path(jnp.arange(given.shape[1]) if given.ndim == 2 else 0)
+    num = len(model.names)
     initial = initial_state(given, constants)
     final, (outputs, chances, counts) = scanned(
         nameless(model), constants, choice, initial, trains, steps, checkpoint, keep_configurations
@@ -126,6 +103,46 @@ def run(
         is_exact=(final.largest < MAX_COUNT) & (not model.is_smooth),
         plastic=final.plastic,
     )
+
+
+def begun(
+    model: RelaxedSystem,
+    steps: int,
+    spikes: Float[Array, "neurons *paths"] | None,
+    input: Mapping[str, Float[Array, "train *paths"]] | Float[Array, "train neurons *paths"] | None,
+    paths: int | None = None,
+) -> tuple[Constants, Float[Array, "neurons *paths"], Float[Array, "steps neurons *paths"] | None]:
+    """The constants of a run, the initial spikes, and what arrives in each step; see `run`."""
+    if isinstance(model.surrogate, Smooth) and model.program.delay is not None:
+        raise ValueError(
+            "A system with delays is not a smooth function: a neuron is closed or not. Choose "
+            "another surrogate."
+        )
+    constants = constants_of(model)
+    size, num = model.program.num_neurons, len(model.names)
+    trains, batch = _own_trains(model, steps), ()
+    if input is not None:
+        trains, batch = arriving_in(model, steps, input)
+        # Nothing halts before the last of its input.
+        number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * (trains.ndim - 2))
+        last = jnp.max(jnp.where(jnp.any(trains != 0, axis=1), number, 0), axis=0, initial=0)
+        horizon = lax.stop_gradient(last).astype(jnp.int32)
+        constants = constants._replace(program=replace(constants.program, horizon=horizon))
+    given = constants.initial if spikes is None else jnp.asarray(spikes, jnp.float32)
+    if spikes is not None:
+        if given.shape[0] != num or given.ndim > 2:
+            raise ValueError(
+                f"`spikes` has the shape {given.shape}. Give ({num},) or ({num}, paths)."
+            )
+        given = jnp.pad(given, ((0, size - num), *((0, 0),) * (given.ndim - 1)))
+    sizes = {*batch, *given.shape[1:], *(() if paths is None else (paths,))}
+    if len(sizes) > 1:
+        raise ValueError(f"The batch has {sorted(sizes)} paths. Give as many everywhere.")
+    if sizes:
+        given = jnp.broadcast_to(given.reshape(size, -1), (size, *sizes))
+        if trains is not None and trains.ndim == 2:  # the same on all paths
+            trains = trains[..., None]
+    return constants, given, trains
 
 
 @eqx.filter_jit
@@ -193,7 +210,7 @@ def _own_trains(model: RelaxedSystem, steps: int) -> Float[Array, "steps neurons
     return arriving.at[: len(rows), program.inputs].add(rows, mode="drop")
 
 
-def _trains(
+def arriving_in(
     model: RelaxedSystem, steps: int, input: Mapping[str, Any] | Array
 ) -> tuple[Float[Array, "steps neurons *paths"], tuple[int, ...]]:
     """What arrives at every neuron in every step, and the batch of it."""
@@ -224,13 +241,3 @@ def _trains(
         own = train.reshape(len(train), *(train.shape[1:] or (1,) * len(batch)))
         arriving = arriving.at[: len(own), positions[name]].add(own)
     return arriving, batch
-
-
-def _check_smooth(model: RelaxedSystem, choice: AbstractChoice) -> None:
-    if model.program.delay is not None:
-        raise ValueError(
-            "A system with delays is not a smooth function: a neuron is closed or not. Choose "
-            "another surrogate."
-        )
-    if not isinstance(choice, FirstChoice):
-        raise ValueError("`Smooth` has no random choices. Leave `choice` out.")

@@ -1,6 +1,7 @@
 """Surrogate gradients: what the derivative of firing is taken to be, whose true one is 0."""
 
 import abc
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -152,6 +153,23 @@ def rounded(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 @rounded.defjvp
 def _rounded_jvp(primals, tangents):  # pyright: ignore
     return jnp.round(primals[0]), tangents[0]
+
+
+def nearest(x: Float[Array, "*shape"], levels: tuple[int, ...]) -> Float[Array, "*shape"]:
+    """The nearest of ascending levels, the lower of two that are equally near; the derivative is 1
+    (straight through), or 0 further than 1/2 outside, as after rounding."""
+    return _nearest(within(x, levels[0] - 0.5, levels[-1] + 0.5), levels)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _nearest(x: Float[Array, "*shape"], levels: tuple[int, ...]) -> Float[Array, "*shape"]:
+    allowed = jnp.asarray(levels, x.dtype)
+    return allowed[jnp.searchsorted((allowed[1:] + allowed[:-1]) / 2, x)]
+
+
+@_nearest.defjvp
+def _nearest_jvp(levels, primals, tangents):  # pyright: ignore
+    return _nearest(primals[0], levels), tangents[0]
 
 
 def within(

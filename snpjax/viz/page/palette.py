@@ -138,7 +138,7 @@ def palette_json() -> list[dict[str, Any]]:
 def module_of(name: str, size: int | None) -> SpikingSystem:
     """A module of the palette.
 
-    **Raises:** `ValueError` for one that there is not, and a size that it cannot have.
+    **Raises:** `ValueError` for an unknown module, and a size that it cannot have.
     """
     if name not in PALETTE:
         raise ValueError(f"There is no module {name!r:.60}. Give one of {', '.join(PALETTE)}.")

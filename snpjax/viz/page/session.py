@@ -330,6 +330,8 @@ def new_session(*, level: Level = "extended") -> Session:
     **Arguments:**
 
     - `level`: the level of validity that is required of what is made of it.
+
+    **Returns:** the session.
     """
     found = opened_system(SpikingSystem([], level=level))
     return Session(found.name, found.text, level=level)

@@ -3,8 +3,8 @@
 
 const MARGIN = 0.25; // of the room, around it, drawn for those who move it
 const CHUNK = 2000; // arrows that are drawn in one frame
-const IDLE = 90; // milliseconds without a movement until all is drawn anew
-const MOST_LIVE = 1000; // boxes that are drawn anew in every frame of a movement
+const IDLE = 90; // milliseconds without a movement until all is drawn again
+const MOST_LIVE = 1000; // boxes that are drawn again in every frame of a movement
 const LEAST_SHAPE = 8; // pixels
 const READABLE = 8; // pixels of a letter's height
 const COLOURS = ["ground", "panel", "ink", "soft", "edge", "accent", "tint", "fire", "fire-tint", "closed", "closed-line"];

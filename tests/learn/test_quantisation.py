@@ -1,0 +1,153 @@
+"""Weights from sets of integers: in the forward pass, the gradient and the export."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+import snpjax as snp
+from snpjax import learn
+from snpjax_formats import CSR
+from tests.support.helpers import quietly
+
+
+POWERS = (-4, -2, -1, 0, 1, 2, 4)
+
+
+def test_bit_levels():
+    assert learn.bit_levels(1) == (-1, 0)
+    assert learn.bit_levels(3) == (-4, -3, -2, -1, 0, 1, 2, 3)
+    for bits in (0, 17):
+        with pytest.raises(ValueError, match="Pass 1 to 16"):
+            learn.bit_levels(bits)
+
+
+def network(layout="auto"):
+    rules = (learn.SENDER, "a{2,}/a^2 -> a", ())
+    options = {"key": jr.key(0), "steps": 6, "weight_range": (-6, 6), "layout": layout}
+    return learn.SpikingNetwork((3, 5, 2), rules, **options)
+
+
+def weights_of(network):
+    return [part.values for part in network.model.synapses.parts]
+
+
+@pytest.mark.parametrize("levels", [learn.TERNARY, learn.BINARY, POWERS, (3, 1)], ids=str)
+@pytest.mark.parametrize("layout", ["auto", CSR], ids=["auto", "CSR"])
+def test_models_compute_with_levels_and_export_them(levels, layout):
+    made = network(layout)
+    quantised = learn.quantise(made, levels)
+    given = np.asarray(made.model.synapses.to_dense())
+    allowed = np.asarray(sorted(levels), float)
+    # The lower of two that are equally near is the first.
+    near = allowed[np.argmin(np.abs(given[..., None] - allowed), axis=-1)]
+    counts = jnp.asarray([[4.0, 0, 3], [1, 2, 0], [0, 5, 1]])
+    found = np.asarray(quantised.response(counts).spikes)
+    system = quietly(learn.to_system, quantised.model, round=True)
+    exported = {(s, t): w for s, t, w in system.synapses}
+    assert set(exported.values()) <= set(levels)
+    names = quantised.model.names
+    wanted = {(names[s], names[t]): near[t, s] for t, s in np.argwhere(given) if near[t, s] != 0}
+    assert exported == wanted
+    spikes = np.zeros((system.num_neurons, 3), np.int32)
+    spikes[:3] = counts
+    assert (learn.replay(system, spikes, steps=6).spikes[-2:] == found).all()
+    again = learn.quantise(learn.relax(system), levels)  # what is exported is exact
+    assert learn.rounding(again).change == 0 and quietly(learn.to_system, again) == system
+
+
+def test_a_tie_takes_the_lower_level():
+    system = snp.SpikingSystem(
+        [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y", 0), snp.Neuron("z", 0)],
+        [("x", "y", 2), ("x", "z", 3)],
+        signed=True,
+    )
+    model = learn.quantise(learn.relax(system), (1, 3))
+    assert [w for _, _, w in quietly(learn.to_system, model, round=True).synapses] == [1, 3]
+    assert learn.rounding(model) == (1.0, "the weight of the synapse (x, y)")
+    with pytest.raises(ValueError, match="weight of the synapse"):
+        learn.to_system(model)
+
+
+def test_gradients_pass_straight_through():
+    made = learn.quantise(network(), learn.BINARY)
+    inside = [0.3 * x for x in weights_of(made)]
+    outside = [x.at[0, 0].set(1.6).at[1, 1].set(-1.5) for x in inside]
+    made = eqx.tree_at(weights_of, made, outside)
+    exact = [jnp.where(x > 0, 1.0, -1.0) for x in outside]
+    plain = eqx.tree_at(weights_of, network(), exact)
+    counts, share = jnp.asarray([4.0, 1, 2]), jnp.asarray([1.0, -2.0])
+
+    def slopes(model):
+        return eqx.filter_grad(lambda m: jnp.sum(m.response(counts).spikes * share))(model)
+
+    found, wanted = weights_of(slopes(made)), weights_of(slopes(plain))
+    assert all(x[0, 0] == 0 for x in found) and any(x[0, 0] != 0 for x in wanted)
+    for x, y in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(x, y.at[0, 0].set(0), rtol=1e-5)
+
+
+def test_layers_keep_their_levels_in_a_chain():
+    keys = jr.split(jr.key(1))
+    layers = tuple(
+        learn.SpikingLayer(n, m, key=key, steps=5, guard=guard)
+        for n, m, key, guard in zip((3, 4), (4, 2), keys, (2, ()), strict=True)
+    )
+    with pytest.raises(ValueError, match="several `weight_levels`"):
+        learn.chain([learn.quantise(layers[0], POWERS), learn.quantise(layers[1], (-4, 4))])
+    layers = learn.quantise(layers, POWERS)
+    chained = learn.chain(layers)
+    assert chained.model.weight_levels == POWERS
+    counts = jnp.asarray([3.0, 1, 2])
+    _, left = layers[1].response(layers[0](learn.count_train(counts, 5)))
+    assert chained.response(counts).spikes.tolist() == left.tolist()
+
+
+@pytest.mark.parametrize("levels", [(1,), (1, 1), (0.5, 1), (0, 2**24)], ids=str)
+def test_levels_are_integers(levels):
+    with pytest.raises(ValueError, match="two or more different integers"):
+        learn.quantise(network(), levels)
+    with pytest.raises(ValueError, match="A dict has no synapses"):
+        learn.quantise({"x": jnp.zeros(3)}, learn.TERNARY)
+
+
+@pytest.mark.slow
+def test_binary_weights_are_trained():
+    """A network of weights -1 and 1 learns which of two halves has more spikes."""
+    optax = pytest.importorskip("optax")
+    source = np.random.default_rng(0)
+    counts = source.integers(0, 6, (500, 8)).astype(np.float32)
+    labels = (counts[:, :4].sum(axis=1) < counts[:, 4:].sum(axis=1)).astype(np.int32)
+    one, other = jr.split(jr.key(0))
+    options = {"steps": 6, "surrogate": learn.FastSigmoid(0.3, height=0.25)}
+    layers = (
+        learn.SpikingLayer(8, 32, key=one, guard=4, **options),
+        learn.SpikingLayer(32, 2, key=other, guard=(), **options),
+    )
+    layers = learn.quantise(layers, learn.BINARY)
+
+    def scores(layers, counts):
+        return layers[1].response(layers[0](counts.T[None]))[1]
+
+    def loss(layers, counts, labels, key):
+        del key
+        return learn.cross_entropy(scores(layers, counts) / 4, labels)
+
+    def where(layers):
+        return [layer.model.synapses for layer in layers]
+
+    adam = optax.adam(optax.cosine_decay_schedule(0.05, 60 * 5))
+    data, options = (counts[:320], labels[:320]), {"epochs": 60, "key": jr.key(1), "where": where}
+    with jax.numpy_dtype_promotion("standard"):
+        fitted = learn.fit(layers, loss, adam, data, **options)
+
+    def accuracy(layers):
+        answers = jnp.argmax(scores(layers, jnp.asarray(counts[320:])), axis=0)
+        return np.mean(np.asarray(answers) == labels[320:])
+
+    assert accuracy(layers) < 0.6 < 0.8 < accuracy(fitted.model)  # 0.44 and 0.84
+    system = quietly(learn.to_system, learn.chain(fitted.model).model, round=True)
+    assert {w for _, _, w in system.synapses} == {-1, 1}
+    assert system.num_synapses == 8 * 32 + 32 * 2
