@@ -106,6 +106,45 @@ def test_symbols_of_nuxmv_and_prism(text, words):
     assert (found.on_all_paths, found.formula) == (wanted.on_all_paths, wanted.formula)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["G (a = 1 -> b = 1)", "(a = 1) V (b = 1)", "(a = 1) W (b = 1)", "G ((a = 1) W (X b = 1))"],
+)
+def test_printing_is_stable(text):
+    printed = to_nuxmv(text)
+    assert to_nuxmv(printed) == printed and len(printed) <= len(text) + 20
+    assert to_prism(to_prism(text)) == to_prism(text)
+
+
+def test_release_is_printed_as_it_was_read():
+    assert to_nuxmv("a=1 V b=1") == "(a = 1) V (b = 1)"
+
+
+def test_true_and_false():
+    assert parse_query("true until halted").formula == parse_query("0 = 0 until halted").formula
+    assert parse_query("E [ true U halted ]").formula == parse_query("E [ 0 = 0 U halted ]").formula
+    assert parse_query("never false").formula == parse_query("never 0 = 1").formula
+    assert parse_query("always 'true' = 1").formula.part.terms[0][0].neuron == "true"
+    assert to_nuxmv("always 'true' = 1") == 'G ("true" = 1)'
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("never deadlock", "did you mean 'halted'?"),
+        ("E F halted", "write EF as one word"),
+        ("A G halted", "write AG as one word"),
+        ("P=? [ F halted ]", "asks for a number, which only `snpjax.check` answers"),
+        ("P >= 0.5 [ F halted ]", "asks for a number"),
+        ("steady probability of halted", "asks for a number"),
+    ],
+)
+def test_what_was_meant(text, problem):
+    for read in (parse_query, to_prism):
+        with pytest.raises(snp.QueryError, match=re.escape(problem)):
+            read(text)
+
+
 def test_neurons_may_have_the_names_of_symbols():
     """In words they are not quoted."""
     assert parse_query("always F <= 3").formula == parse_query("always 'F' <= 3").formula

@@ -189,6 +189,8 @@ def _text(formula: Formula, *, prism: bool) -> str:
             return f"{operand(left)} {_OPERATORS[operator]}<={steps} {operand(right)}"
         case Temporal(operator, part):
             return f"{_OPERATORS[operator]} {operand(part, is_only=True)}"
+        case InOrder(left, "weak until", And((first, second))) if not prism and second == left:
+            return f"{operand(first)} V {operand(left)}"  # as it was read
         case InOrder(left, "weak until", right) if not prism:  # nuXmv has release
             return f"{operand(right)} V {operand(Or((left, right)))}"
         case InOrder(left, operator, right):
