@@ -223,7 +223,7 @@ def _check_each(system: "ReadableModel", queries: list[str], fair: list[str]) ->
     from ..check.query.names import check_names
 
     problems = []
-    for number, text in enumerate(queries, start=1):
+    for place, text in enumerate(queries, start=1):
         try:
             asked = parse_property(text, fair=fair)
             query = asked.query if isinstance(asked, NumberQuery) else asked
@@ -231,7 +231,7 @@ def _check_each(system: "ReadableModel", queries: list[str], fair: list[str]) ->
         except QueryError as error:
             if error.query != text:  # a condition of fair paths, reported later
                 return
-            problems.append(f"error: query {number}{f'{error}'.removeprefix('query')}")
+            problems.append(f"error: query {place}{f'{error}'.removeprefix('query')}")
     if problems:
         raise ended("\n".join(problems), BAD_INPUT)
 

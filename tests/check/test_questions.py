@@ -289,7 +289,9 @@ def test_mistakes_of_arguments(coin):
         snp.check(coin, "always coin <= 1", chosen="all")
     with pytest.raises(ValueError, match="names of neurons in a list"):
         snp.check(coin, "Pmin=? [F halted]", chosen="coin")
-    with pytest.raises(ValueError, match="`chosen`: there is no neuron 'coins' .did you mean 'coin'"):
+    with pytest.raises(
+        ValueError, match="`chosen`: there is no neuron 'coins' .did you mean 'coin'"
+    ):
         snp.check(coin, "Pmin=? [F halted]", chosen=["coins"])
 
 
