@@ -23,6 +23,7 @@ from snpjax.check.query.formula import (
 from snpjax.check.query.messages import KEYWORDS
 from snpjax.check.query.parse import MAX_DEPTH, MAX_LENGTH, parse_query
 from snpjax.check.query.printing import to_nuxmv, to_prism
+from snpjax.sleptsov import Arcs
 
 
 P, Q, R = (Comparison(((Variable(Observed.SPIKES, name), 1),), "=", 1) for name in "pqr")
@@ -114,6 +115,44 @@ def test_printing_is_stable(text):
     printed = to_nuxmv(text)
     assert to_nuxmv(printed) == printed and len(printed) <= len(text) + 20
     assert to_prism(to_prism(text)) == to_prism(text)
+
+
+def test_printed_names_are_those_of_files(tmp_path):
+    neurons = [
+        snp.Neuron("in{7}", 1, ["a -> a; 2"]),
+        snp.Neuron("t", 0, ["a -> a"]),
+        snp.Neuron("o"),
+    ]
+    system = snp.SpikingSystem(neurons, [("in{7}", "t"), ("t", "o")])
+    graph = snp.explore(system, clock=3)
+    query = "always ('in{7}' + timer('in{7}') >= pending(t) or halted or timer(t) = step)"
+    smv, prism = to_nuxmv(query, graph=graph), to_prism(query, graph=graph)
+    assert smv == ("G ((spikes_in_7_ + timer_in_7_ >= 0) | halting | (-step = 0))")
+    assert prism == 'A [ G ((spikes_in_7_ + timer_in_7_ >= 0) | "halting" | (-step = 0)) ]'
+    text = "".join(x.read_text() for x in snp.write_graph(graph, tmp_path / "g.smv"))
+    assert all(f"  {x} :" in text for x in ("spikes_in_7_", "timer_in_7_", "step", "halting"))
+    files = snp.write_graph(graph, tmp_path / "g.tra")
+    states = next(x for x in files if x.suffix == ".sta").read_text().splitlines()[0]
+    assert {"spikes_in_7_", "timer_in_7_", "step"} <= {*states.strip("()").split(",")}
+    assert '"halting"' in next(x for x in files if x.suffix == ".lab").read_text()
+    for text, problem in (
+        ("always emits(t) <= 1", "no `emits` as queries mean it"),
+        ("never fires(t, 0)", "no `fires` as queries mean it"),
+        ("always step <= 9", "does not tell these steps apart"),
+        ("always x = 1", "there is no neuron 'x'"),
+    ):
+        for write in (to_nuxmv, to_prism):
+            with pytest.raises(ValueError, match=problem):
+                write(text, graph=graph)
+    cut = snp.explore(system, saturate={"o": 1})
+    assert to_prism("always o <= 0", graph=cut) == "A [ G (spikes_o <= 0) ]"
+    with pytest.raises(ValueError, match="counts 'o' up to 1 only"):
+        to_nuxmv("always o <= 1", graph=cut)
+
+
+def test_names_of_places_in_files():
+    net = snp.SleptsovNet([1, 0], inputs=Arcs.of([(0, 0, 1)]), outputs=Arcs.of([(1, 0, 1)]))
+    assert to_nuxmv("never p2 = 2", graph=snp.explore(net)) == "G !(tokens_p2 = 2)"
 
 
 def test_release_is_printed_as_it_was_read():
