@@ -145,7 +145,7 @@ def check(
     system = search.read(file, nets, strict=strict)
     options = stored_in(system, "auto", search.neurons, search.synapses)
     if len(queries) > 1:
-        _check_each(system, queries, fair or [])
+        _check_each(cast("Explorable[Any, Any]", system), queries, fair or [])
     searching = progress.of_search(hidden=as_json)
     on_interrupt = nullcontext() if prove else first_interrupt_ends_search()
     with on_interrupt, refusals(), searching as found:
@@ -219,7 +219,7 @@ def _used(names: list[str] | None) -> tuple[str, ...] | None:
     return tuple(_REDUCTIONS[name] for name in names)
 
 
-def _check_each(system: "ReadableModel", queries: list[str], fair: list[str]) -> None:
+def _check_each(system: "Explorable[Any, Any]", queries: list[str], fair: list[str]) -> None:
     """Report the mistakes of all queries together, each with the number of its query."""
     from ..check import NumberQuery, QueryError, parse_property
     from ..check.query.names import check_names
@@ -229,7 +229,7 @@ def _check_each(system: "ReadableModel", queries: list[str], fair: list[str]) ->
         try:
             asked = parse_property(text, fair=fair)
             query = asked.query if isinstance(asked, NumberQuery) else asked
-            check_names(query, cast("Explorable[Any, Any]", system).schema())
+            check_names(query, system.schema())
         except QueryError as error:
             if error.query != text:  # a condition of fair paths, reported later
                 return

@@ -45,9 +45,9 @@ KEYWORDS = (
 LETTERS = ("G", "F", "X", "U", "W", "R", "V", "A", "E", "AG", "AF", "AX", "EG", "EF", "EX")
 _SIGNS = re.compile(rf"(?<!&)&(?!&)|(?<!\|)\|(?!\|)|!(?!=)|->|\[|\b({'|'.join(LETTERS)})\b")
 #: What other tools and people call it.
-_SYNONYMS = dict.fromkeys(
-    ("deadlock", "deadlocked", "terminated", "terminates", "halting", "stuck"), "halted"
-)
+_SYNONYMS: Mapping[str, str] = {
+    x: "halted" for x in ("deadlock", "deadlocked", "terminated", "terminates", "halting", "stuck")
+}
 _QUESTION = re.compile(
     r"\s*(?:[PES](?:min|max)?\s*(?:=\s*\?|[<>]=?[^\[\]]*\[)"
     r"|(?:least\s+|largest\s+)?(?:(?:steady\s+)?probability|expected\s+value)\b.*\bof\b)"
