@@ -183,7 +183,9 @@ class Verdict(Generic[ConfigurationsT, StepsT]):
         elif self.witness is not None:
             why = f"shown by {_extent(self)}{self.found_by and f', found by {self.found_by}'}"
         elif self.certificate is not None:
-            why = f"by induction: {self.certificate.invariant}"
+            k = self.certificate.k
+            by = "induction" if k == 1 else f"{k}-induction"
+            why = f"by {by}: {self.certificate.invariant}"
         elif self.value is not None:
             why = size
         else:

@@ -162,9 +162,21 @@ class Witness(Generic[ConfigurationsT, StepsT]):
     # ---- as plain values ----
 
     def as_json(self) -> dict[str, Any]:
-        """`witness`: the counts; `networks` where they change; `rules`: what was selected, or what
-        the model calls it."""
-        found: dict[str, Any] = {"witness": self.counts.tolist()}
+        """`witness`: the counts, in the order of `names` (`None` of slots); `quantities`: what else
+        each configuration has, such as `timer` and `pending`; `halting`: whether it halts;
+        `networks` where they change; `rules`: what was selected, or what the model calls it."""
+        columns = self.schema.columns
+        own = count_table(self.schema, self.configurations)
+        found: dict[str, Any] = {
+            "names": None if columns is None else list(columns)[: self.num_columns],
+            "witness": self.counts.tolist(),
+            "quantities": {
+                table.prefix: table.values.tolist()
+                for table in self._tables.values()
+                if table.values.dtype.kind != "U" and table.prefix != own.prefix
+            },
+            "halting": self.configurations.is_halting.tolist(),
+        }
         if (network := self.schema.networks) is not None:
             found["networks"] = [network(self.configurations, i) for i in range(len(self.path))]
         if self.schema.step_json is None:

@@ -1,6 +1,7 @@
 """`snpjax check FILE QUERY...`: what holds of all computations of a model."""
 
 import math
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -22,6 +23,7 @@ from .options import (
     stored_in,
     value,
 )
+from .signals import first_interrupt_ends_search
 
 
 if TYPE_CHECKING:
@@ -142,7 +144,11 @@ def check(
 
     system = search.read(file, nets, strict=strict)
     options = stored_in(system, "auto", search.neurons, search.synapses)
-    with refusals(), progress.of_search(hidden=as_json) as found:
+    if len(queries) > 1:
+        _check_each(cast("Explorable[Any, Any]", system), queries, fair or [])
+    searching = progress.of_search(hidden=as_json)
+    on_interrupt = nullcontext() if prove else first_interrupt_ends_search()
+    with on_interrupt, refusals(), searching as found:
         if search.inputs is not None:
             assert not isinstance(system, Execution)
             system = system.with_input(snp.AnyInput(search.inputs))
@@ -211,6 +217,25 @@ def _used(names: list[str] | None) -> tuple[str, ...] | None:
             message = f"{name!r} is not a reduction ({known})"
             raise typer.BadParameter(message, param_hint="--reduce")
     return tuple(_REDUCTIONS[name] for name in names)
+
+
+def _check_each(system: "Explorable[Any, Any]", queries: list[str], fair: list[str]) -> None:
+    """Report the mistakes of all queries together, each with the number of its query."""
+    from ..check import NumberQuery, QueryError, parse_property
+    from ..check.query.names import check_names
+
+    problems = []
+    for place, text in enumerate(queries, start=1):
+        try:
+            asked = parse_property(text, fair=fair)
+            query = asked.query if isinstance(asked, NumberQuery) else asked
+            check_names(query, system.schema())
+        except QueryError as error:
+            if error.query != text:  # a condition of fair paths, reported later
+                return
+            problems.append(f"error: query {place}{f'{error}'.removeprefix('query')}")
+    if problems:
+        raise ended("\n".join(problems), BAD_INPUT)
 
 
 def _json(verdict: "Verdict") -> dict[str, Any]:

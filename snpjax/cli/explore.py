@@ -28,6 +28,7 @@ from .options import (
     stored_in,
     value,
 )
+from .signals import first_interrupt_ends_search
 
 
 if TYPE_CHECKING:
@@ -56,6 +57,12 @@ def explore(
     ] = 1_000_000,
     max_depth: Annotated[
         int | None, number("--max-depth", "Explore paths of at most N steps.")
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds", help="The time for the search.  [default: no limit]", min=0.001, max=1e9
+        ),
     ] = None,
     search: AllPathsOptions,
     clock: Annotated[
@@ -89,8 +96,8 @@ def explore(
 ) -> None:
     """Find all reachable configurations of a system, or markings of a net.
 
-    The exit status is 0 even if a limit ended the search, which is reported; it is 1 if spikes
-    overflowed or memory ran out.
+    The exit status is 0 even if a limit or Ctrl-C ended the search, which is reported; it is 1 if
+    spikes overflowed or memory ran out.
     """
     stored = layout_named(layout)
     capped = search.saturation()
@@ -100,6 +107,8 @@ def explore(
 
     import snpjax as snp
 
+    from ..check.verdict import LIMITS
+    from ..explore import Patience
     from . import progress
     from .data import model_json, print_json
 
@@ -115,7 +124,13 @@ def explore(
     forced = None if layout == "auto" else layout
     system = search.read(file, nets, strict=strict, numbers=numbers, layout=forced)
     options = stored_in(system, stored, search.neurons, search.synapses)
-    with refusals(), progress.of_search(hidden=as_json) as found:
+    patience, searching = Patience(seconds), progress.of_search(hidden=as_json)
+    with (
+        first_interrupt_ends_search(),
+        refusals(),
+        searching as found,
+        patience.until_interrupted(),
+    ):
         try:
             graph = snp.explore(
                 cast("Explorable[Any, Any]", system),
@@ -131,6 +146,7 @@ def explore(
                 memory=memory,
                 exact=not kept.fingerprints,
                 checkpoint=checkpoint_in(checkpoint),
+                seconds=patience,
             )
         except KeyError as error:  # an unknown neuron to be saturated
             raise ended(f"error: --saturate: {error.args[0]}", BAD_INPUT) from None
@@ -144,8 +160,7 @@ def explore(
         print_json({**model, **description, "written": written})
     else:
         _print(graph, f"{file}", description, numbers, written)
-    limits = (snp.Stop.COMPLETE, snp.Stop.MAX_CONFIGURATIONS, snp.Stop.MAX_DEPTH)
-    if graph.stop not in limits:  # after the incomplete graph
+    if graph.stop not in (snp.Stop.COMPLETE, *LIMITS):  # after the incomplete graph
         raise ended(f"error: {advised(graph.reason)}", FAILED)
 
 
@@ -227,6 +242,7 @@ def _completeness(graph: "Graph") -> str:
     options = {
         Stop.MAX_CONFIGURATIONS: "; --max-configurations allows more",
         Stop.MAX_DEPTH: "; --max-depth allows more",
+        Stop.MAX_SECONDS: "; --seconds allows more",
         Stop.OUT_OF_MEMORY: "; use --memory, --host-memory and --spill-folder to keep more",
     }
     left = plural(int(graph.is_open.sum()), "configuration")

@@ -287,6 +287,8 @@ _ADVICE = {
     "has no option `parameters`": "has no option --set",
     "has no option `drop_time`": "has no option --drop-time",
     "has no option `net`": "has no option --net",
+    "give `chosen`": "give --chosen NEURON or --chosen all",
+    "`chosen`": "`--chosen`",
     "has no option `ignore_unknown`": "has no option --ignore-unknown",
     "has no option `max_flat_size`": "has no option --max-flat-size",
     "`chosen` is for questions": "`--chosen` is for questions",

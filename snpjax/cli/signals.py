@@ -17,6 +17,8 @@ if os.name == "posix":
 # A command that computes on a device notices a signal when the call returns. One that does not
 # return is ended after this time.
 _GRACE_SECONDS = 5.0
+# Whether the first Ctrl-C ends a search and not the command, and whether it was pressed.
+_is_spared, _has_been_spared = False, False
 
 
 class Stopped(KeyboardInterrupt):
@@ -57,6 +59,18 @@ def stoppable() -> Iterator[None]:
         watch.join()
 
 
+@contextmanager
+def first_interrupt_ends_search() -> Iterator[None]:
+    """Within it, `snpjax.explore.Patience` turns the first Ctrl-C into the end of a search: the
+    command may take its time to report what was found. The second Ctrl-C ends the command."""
+    global _is_spared, _has_been_spared
+    _is_spared, _has_been_spared = True, False
+    try:
+        yield
+    finally:
+        _is_spared = False
+
+
 def stop_orderly() -> None:
     """Raise `Stopped` from now on, if this is within `stoppable()`. Until then signals end the
     process at once, since an exception in the import of a compiled module may end in a segmentation
@@ -91,6 +105,18 @@ def _terminals() -> list[int]:
     return [descriptor for descriptor in range(3) if os.isatty(descriptor)]
 
 
+def _spares(number: int) -> bool:
+    """Whether this is the Ctrl-C that ends a search only, which is said then."""
+    global _has_been_spared
+    if number != signal.SIGINT or not _is_spared or _has_been_spared:
+        return False
+    _has_been_spared = True
+    print(
+        "interrupted: ending the search (Ctrl-C again: ends at once)", file=sys.stderr, flush=True
+    )
+    return True
+
+
 def _watch(receive: int, terminals: list[int]) -> None:
     """Send this process a signal if a terminal hangs up, and end it if it continues after one."""
     poll = select.poll()
@@ -107,8 +133,9 @@ def _watch(receive: int, terminals: list[int]) -> None:
             if not numbers:
                 os.close(receive)
                 return
-            for number in _SENTENCES.keys() & {*numbers}:
-                received, wait = number, 1000 * _GRACE_SECONDS
+            for number in numbers:
+                if number in _SENTENCES and not _spares(number):
+                    received, wait = number, 1000 * _GRACE_SECONDS
         for descriptor, events in found.items():
             if descriptor != receive:
                 poll.unregister(descriptor)

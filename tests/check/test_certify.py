@@ -246,12 +246,35 @@ def test_a_false_property_is_not_inductive_for_any_k():
         assert found.obligation == ("step" if k <= 4 else "initial")
 
 
+def test_k_and_the_step_are_named():
+    neurons = [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y", 0, ["a -> a"])]
+    swap = snp.SpikingSystem(neurons, [("x", "y"), ("y", "x")])
+    found = certified(swap, "always x <= 1", "x = 1 and y = 0", k=2)
+    assert found.obligation == "initial"
+    assert [*found.lines()][1:] == [
+        "  it is false that the invariant holds after step 1 (k = 2: it has to hold in the first 2 "
+        "configurations)",
+        "  configuration: x = 1, y = 0",
+        "  after one step: x = 0, y = 1",
+    ]
+    found = certified(swap, "always x <= 1", "x <= 1", k=2)
+    assert found and "in the first 2 configurations, in that after any 2 in which it" in str(found)
+    found = certified(COUNTER, "always t <= 6", "t <= 6 and s = 2", k=2)
+    assert "holds after any 2 consecutive configurations in which it holds" in found.reason
+    assert "\n  after 2 steps: s = 2, t = " in str(found)
+
+
+def test_mistakes_in_texts_are_shown_on_lines():
+    found = certified(RING, "always n1 <= 1", "n1 <=")
+    assert [*found.lines()][-2:] == ["    n1 <=", "         ^"]
+
+
 @pytest.mark.parametrize(
     ("property", "invariant", "words"),
     [
-        ("always n1 <= 1", "n1 + n3 <= 1", "query:1:6: there is no neuron 'n3'"),
-        ("always n3 <= 1", "n1 <= 1", "query:1:8: there is no neuron 'n3'"),
-        ("always n1 <= 1", "n1 <=", "query:1:6: expected"),
+        ("always n1 <= 1", "n1 + n3 <= 1", "invariant:1:6: there is no neuron 'n3'"),
+        ("always n3 <= 1", "n1 <= 1", "property:1:8: there is no neuron 'n3'"),
+        ("always n1 <= 1", "n1 <=", "invariant:1:6: expected"),
         ("always n1 <= 1", "always n1 <= 1", "this speaks of paths"),
         ("always n1 <= 1", "on some path n1 <= 1", "says nothing of paths"),
         ("always n1 <= 1", "emits(n1) <= 1", "`emits` is not supported"),

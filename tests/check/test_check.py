@@ -831,6 +831,9 @@ def model(tmp_path):
         (["Pmin=? [F halted]"], 2, "error: query:1:1: all choices are random"),
         (["AG EF halted", "--chosen", "c"], 2, "`--chosen` is for questions"),
         (["P=? [F halted]", "--reduce", "cone"], 2, "from the graph. Leave out --reduce."),
+        (["Pmax=? [F halted]", "--chosen", "zz"], 2, "error: `--chosen`: there is no neuron 'zz'"),
+        (["Pmax=? [F halted]"], 2, "(give --chosen NEURON or --chosen all)"),
+        (["P=? [F halted]", "--prove"], 2, "query:1:1: this asks for a number"),
         (["always o <= 2", "--saturate", "o"], 2, "is no NAME=N"),
         (["always o <= 2", "--saturate", "x=2"], 2, "no neuron 'x'"),
         (["always o <= 2", "--saturate", "c=2"], 2, "has rules"),
@@ -854,8 +857,31 @@ def test_command_json(model):
     first, second = json.loads(result.stdout)["queries"]
     assert first["status"] == "refuted" and second["status"] == "proved"
     assert first["witness"] == [[2, 0], [1, 1], [0, 2]]
+    assert first["names"] == ["c", "o"] and first["halting"] == [False, False, True]
     assert first["rules"] == [[0, None], [0, None]] and first["loop"] is None
     assert second["witness"] is None and second["configurations"] > 0
+
+
+def test_mistakes_in_several_queries_are_numbered(model):
+    result = invoke("check", model, "always o <=", "always c <= 2", "never z = 1")
+    assert result.exit_code == 2
+    assert "query 1:1:12: expected" in result.output
+    assert "query 3:1:7: there is no neuron 'z'" in result.output
+    result = invoke("check", model, "always o <= 2", "always c <= 2", "--fair", "z = 1")
+    assert result.exit_code == 2 and "error: query:1:1: there is no neuron 'z'" in result.output
+
+
+def test_witnesses_in_json_tell_closed_neurons_apart(tmp_path):
+    path = tmp_path / "closed.snp.json"
+    neurons = [snp.Neuron("c", 1, ["a -> a^2; 2"]), snp.Neuron("o")]
+    closing = snp.SpikingSystem(neurons, [("c", "o")])
+    snp.write(closing, path)
+    result = invoke("check", f"{path}", "always not (halted and c = 0)", "--json")
+    (found,) = json.loads(result.stdout)["queries"]
+    assert found["witness"][:2] == [[1, 0], [0, 0]]
+    timers, pending = (found["quantities"][x] for x in ("timer", "pending"))
+    assert timers[1] == [2, 0] and pending[1] == [2, 0]
+    assert found["halting"][1:] == [False] * (len(timers) - 2) + [True]
 
 
 def test_a_function_is_not_trusted_where_it_looks_at_what_is_cut():

@@ -1,6 +1,7 @@
 """Families: what is said of all sizes is true of all, and what is shown of some is said of them."""
 
 import itertools
+import sys
 import time
 
 import pytest
@@ -101,6 +102,18 @@ def test_no_time_and_no_answer_prove_nothing(monkeypatch):
     monkeypatch.setattr(z3.Solver, "check", lambda *_: z3.unknown)
     verdict = prove_family(STAR, "always hub <= {n}", sizes=SMALL)
     assert verdict.summary == "proved for n = 2, 3"
+
+
+def test_neurons_have_no_braces():
+    words = r"query:1:8: the neurons of group 'leaf' are leaf1, leaf2.*write leaf2, or leaf\{i\}"
+    with pytest.raises(snp.QueryError, match=words):
+        prove_family(STAR, "always leaf{2} <= 1", sizes=SMALL)
+
+
+def test_without_z3_the_sizes_are_checked(monkeypatch):
+    monkeypatch.setitem(sys.modules, "z3", None)
+    verdict = prove_family(STAR, "always hub <= {n}", sizes=SMALL)
+    assert verdict.summary == "proved for n = 2, 3" and "pip install" in verdict.reason
 
 
 def test_an_invariant_that_certify_rejects_proves_nothing(monkeypatch):

@@ -23,6 +23,7 @@ from snpjax.check.query.formula import (
 from snpjax.check.query.messages import KEYWORDS
 from snpjax.check.query.parse import MAX_DEPTH, MAX_LENGTH, parse_query
 from snpjax.check.query.printing import to_nuxmv, to_prism
+from snpjax.sleptsov import Arcs
 
 
 P, Q, R = (Comparison(((Variable(Observed.SPIKES, name), 1),), "=", 1) for name in "pqr")
@@ -104,6 +105,83 @@ def test_steps_and_path_quantifiers(text, formula):
 def test_symbols_of_nuxmv_and_prism(text, words):
     found, wanted = parse_query(text), parse_query(words)
     assert (found.on_all_paths, found.formula) == (wanted.on_all_paths, wanted.formula)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["G (a = 1 -> b = 1)", "(a = 1) V (b = 1)", "(a = 1) W (b = 1)", "G ((a = 1) W (X b = 1))"],
+)
+def test_printing_is_stable(text):
+    printed = to_nuxmv(text)
+    assert to_nuxmv(printed) == printed and len(printed) <= len(text) + 20
+    assert to_prism(to_prism(text)) == to_prism(text)
+
+
+def test_printed_names_are_those_of_files(tmp_path):
+    neurons = [
+        snp.Neuron("in{7}", 1, ["a -> a; 2"]),
+        snp.Neuron("t", 0, ["a -> a"]),
+        snp.Neuron("o"),
+    ]
+    system = snp.SpikingSystem(neurons, [("in{7}", "t"), ("t", "o")])
+    graph = snp.explore(system, clock=3)
+    query = "always ('in{7}' + timer('in{7}') >= pending(t) or halted or timer(t) = step)"
+    smv, prism = to_nuxmv(query, graph=graph), to_prism(query, graph=graph)
+    assert smv == ("G ((spikes_in_7_ + timer_in_7_ >= 0) | halting | (-step = 0))")
+    assert prism == 'A [ G ((spikes_in_7_ + timer_in_7_ >= 0) | "halting" | (-step = 0)) ]'
+    text = "".join(x.read_text() for x in snp.write_graph(graph, tmp_path / "g.smv"))
+    assert all(f"  {x} :" in text for x in ("spikes_in_7_", "timer_in_7_", "step", "halting"))
+    files = snp.write_graph(graph, tmp_path / "g.tra")
+    states = next(x for x in files if x.suffix == ".sta").read_text().splitlines()[0]
+    assert {"spikes_in_7_", "timer_in_7_", "step"} <= {*states.strip("()").split(",")}
+    assert '"halting"' in next(x for x in files if x.suffix == ".lab").read_text()
+    for text, problem in (
+        ("always emits(t) <= 1", "no `emits` as queries mean it"),
+        ("never fires(t, 0)", "no `fires` as queries mean it"),
+        ("always step <= 9", "does not tell these steps apart"),
+        ("always x = 1", "there is no neuron 'x'"),
+    ):
+        for write in (to_nuxmv, to_prism):
+            with pytest.raises(ValueError, match=problem):
+                write(text, graph=graph)
+    cut = snp.explore(system, saturate={"o": 1})
+    assert to_prism("always o <= 0", graph=cut) == "A [ G (spikes_o <= 0) ]"
+    with pytest.raises(ValueError, match="counts 'o' up to 1 only"):
+        to_nuxmv("always o <= 1", graph=cut)
+
+
+def test_names_of_places_in_files():
+    net = snp.SleptsovNet([1, 0], inputs=Arcs.of([(0, 0, 1)]), outputs=Arcs.of([(1, 0, 1)]))
+    assert to_nuxmv("never p2 = 2", graph=snp.explore(net)) == "G !(tokens_p2 = 2)"
+
+
+def test_release_is_printed_as_it_was_read():
+    assert to_nuxmv("a=1 V b=1") == "(a = 1) V (b = 1)"
+
+
+def test_true_and_false():
+    assert parse_query("true until halted").formula == parse_query("0 = 0 until halted").formula
+    assert parse_query("E [ true U halted ]").formula == parse_query("E [ 0 = 0 U halted ]").formula
+    assert parse_query("never false").formula == parse_query("never 0 = 1").formula
+    assert parse_query("always 'true' = 1").formula.part.terms[0][0].neuron == "true"
+    assert to_nuxmv("always 'true' = 1") == 'G ("true" = 1)'
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("never deadlock", "did you mean 'halted'?"),
+        ("E F halted", "write EF as one word"),
+        ("A G halted", "write AG as one word"),
+        ("P=? [ F halted ]", "asks for a number, which only `snpjax.check` answers"),
+        ("P >= 0.5 [ F halted ]", "asks for a number"),
+        ("steady probability of halted", "asks for a number"),
+    ],
+)
+def test_what_was_meant(text, problem):
+    for read in (parse_query, to_prism):
+        with pytest.raises(snp.QueryError, match=re.escape(problem)):
+            read(text)
 
 
 def test_neurons_may_have_the_names_of_symbols():

@@ -261,6 +261,8 @@ def test_a_cut_number_leaves_an_interval(coin):
         ("Smax=? [halted]", 1, "all choices are random"),
         ("E=? [steps to eventually halted]", 15, "where a condition is needed"),
         ("P=? [F (A [G halted])]", 9, "a path quantifier does not stand"),
+        ("P=? [F coin=0 & counter=0]", 6, "differently inside of [ ] (use parentheses)"),
+        ("P=? [halted U coin=0 & counter=0]", 6, "differently inside of [ ] (use parentheses)"),
         ("P=? [F coin >]", 14, "but the query ends"),
         ("P=? [F nix = 1]", 8, "there is no neuron 'nix'"),
         ("E=? [halted]", 6, 'expected "steps to" and a condition'),
@@ -287,8 +289,15 @@ def test_mistakes_of_arguments(coin):
         snp.check(coin, "always coin <= 1", chosen="all")
     with pytest.raises(ValueError, match="names of neurons in a list"):
         snp.check(coin, "Pmin=? [F halted]", chosen="coin")
-    with pytest.raises(ValueError, match="'coins'"):
+    with pytest.raises(
+        ValueError, match="`chosen`: there is no neuron 'coins' .did you mean 'coin'"
+    ):
         snp.check(coin, "Pmin=? [F halted]", chosen=["coins"])
+
+
+def test_true_in_questions(coin):
+    (low, high) = snp.check(coin, "P=? [ true U halted ]").value
+    assert (low, high) == snp.check(coin, "P=? [ F halted ]").value
 
 
 def test_neurons_with_the_names_of_questions():

@@ -9,6 +9,8 @@ import pytest
 
 import snpjax as snp
 from snpjax.cli import main, signals
+from snpjax.explore import Patience
+from tests.support.command import invoke
 from tests.support.helpers import REPOSITORY
 from tests.support.processes import environment, started
 
@@ -84,6 +86,44 @@ def test_one_that_goes_on_is_ended(monkeypatch, capsys):
             os.kill(os.getpid(), signal.SIGTERM)
         ended.wait()
     assert {*capsys.readouterr().err.splitlines()} == {"terminated"}
+
+
+def test_the_first_interrupt_of_a_search_leaves_time_for_the_report(monkeypatch, capsys):
+    """However long the part of the search takes that is in progress."""
+    ended = threading.Event()
+    monkeypatch.setattr(os, "_exit", lambda status: ended.set())
+    monkeypatch.setattr(signals, "_GRACE_SECONDS", 0.05)
+    with signals.stoppable():
+        signals.stop_orderly()
+        with signals.first_interrupt_ends_search():
+            patience = Patience(None)
+            with patience.until_interrupted():
+                os.kill(os.getpid(), signal.SIGINT)
+                assert not ended.wait(0.5) and patience.stop() is snp.Stop.INTERRUPTED
+        assert capsys.readouterr().err.startswith("interrupted: ending the search (Ctrl-C again")
+        with pytest.raises(signals.Stopped):  # the second one
+            os.kill(os.getpid(), signal.SIGINT)
+        ended.wait()
+    assert {*capsys.readouterr().err.splitlines()} == {"interrupted"}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["explore"], ["check", "always output <= 9", "--no-induction"]]
+)
+def test_what_a_search_has_found_is_reported(monkeypatch, arguments):
+    asked, stop = [], Patience.stop
+
+    def interrupted(patience):
+        if not asked:
+            os.kill(os.getpid(), signal.SIGINT)
+        asked.append(patience)
+        return stop(patience)
+
+    monkeypatch.setattr(Patience, "stop", interrupted)
+    with signals.stoppable():
+        result = invoke(arguments[0], FILE, *arguments[1:])
+    assert "the search was interrupted" in result.output
+    assert result.exit_code == (3 if arguments[0] == "check" else 0)
 
 
 def test_a_terminal_that_hangs_up_ends_it(monkeypatch):

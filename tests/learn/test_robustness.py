@@ -204,8 +204,33 @@ def test_without_z3_the_extra_is_named(monkeypatch):
     box = learn.SpikeBox.around([[3], [2]], each=3)
     assert learn.robustness(layered(), box, steps=2).refuted.all()  # needs no solver
     monkeypatch.setattr(decide, "attacked", lambda *_: {})
-    with pytest.raises(ImportError, match=r"pip install '.\[prove\]'"):
-        learn.robustness(layered(), box, steps=2, enumerate_up_to=0)
+    found = learn.robustness(layered(), box, steps=2, enumerate_up_to=0)
+    assert found.unknown.all()
+    assert found.decisions[0].reason.endswith("(pip install '.[prove]')")
+
+
+def firing(**rules):
+    """Two relays, each followed by an output that sends every spike on."""
+    names = {"ox": ["a+/a -> a"], "oy": ["a+/a -> a"], **rules}
+    return snp.SpikingSystem(
+        [snp.Neuron(x, 0, learn.relay(9)) for x in "xy"]
+        + [snp.Neuron(name, 0, own) for name, own in names.items()],
+        [("x", "ox"), ("y", "oy")],
+        output=["ox", "oy"],
+    )
+
+
+def test_the_default_number_of_an_output_follows_its_rules():
+    box = learn.SpikeBox.around([[1], [1]], each=5, changes=5)
+    found = learn.robustness(firing(), box, steps=12)
+    assert found.refuted.all() and found.other_answers.tolist() == [1]
+    kept = learn.robustness(firing(ox=[], oy=[]), box, steps=12)
+    assert kept.refuted.all()
+    chosen = learn.Decoder.SPIKES_LEFT
+    assert learn.robustness(firing(), box, steps=12, decoder=chosen).proved.all()  # 0 and 0
+    mixed = "Output 'ox' has rules and output 'oy' has none.*pass `decoder="
+    with pytest.raises(ValueError, match=mixed):
+        learn.robustness(firing(oy=[]), box, steps=12)
 
 
 def test_large_counts_are_unknown():
@@ -216,7 +241,8 @@ def test_large_counts_are_unknown():
         neurons=[*layered().neurons[:2], snp.Neuron("one", 0, ["a{9,}/a -> a"]), snp.Neuron("two")]
     )
     box = learn.SpikeBox.around([[3], [0]], each=1)
-    found = learn.robustness(system, box, steps=2, enumerate_up_to=0)
+    left = learn.Decoder.SPIKES_LEFT
+    found = learn.robustness(system, box, steps=2, decoder=left, enumerate_up_to=0)
     assert found.unknown.all() and "more than 131072" in found.decisions[0].reason
 
 
@@ -235,7 +261,7 @@ def test_systems_that_are_not_such_networks(change, message):
 
 
 def test_boxes_that_do_not_fit():
-    with pytest.raises(ValueError, match="3 inputs, and the system 2: x, z"):
+    with pytest.raises(ValueError, match=r"3 inputs, and the system 2: x, z.*\(inputs, cases\)"):
         learn.robustness(layered(), learn.SpikeBox.around(np.zeros((3, 1))), steps=2)
     with pytest.raises(ValueError, match="`steps` is 0"):
         learn.robustness(layered(), learn.SpikeBox.around(np.zeros((2, 1))), steps=0)

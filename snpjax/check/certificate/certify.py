@@ -63,8 +63,9 @@ class Certification:
     - `obligation`: the one that fails or is not decided, `"initial"`, `"step"`, `"property"` or
       `"runs"`; empty if the certificate was accepted, or cannot be checked at all.
     - `reason`: in words; empty if it was accepted.
-    - `configurations`: one that shows that the obligation fails; of a step, those before it and
-      that after it.
+    - `configurations`: consecutive ones that show that the obligation fails: of `"initial"`, from
+      the initial one to that where the invariant is false; of a step, those before it and that
+      after it; otherwise one.
     - `num_configurations`: of how many configurations of random runs the invariant was evaluated.
     """
 
@@ -88,17 +89,22 @@ class Certification:
         """The property, the status, and what shows it."""
         yield f"{self.certificate.property}: {self.status.value}"
         if self.is_accepted:
-            kept = "every step keeps it"
-            if self.certificate.k > 1:
-                kept = f"it holds after any {self.certificate.k} steps in which it holds"
+            k = self.certificate.k
+            first, kept = "initially", "every step keeps it"
+            if k > 1:
+                first = f"in the first {k} configurations"
+                kept = f"in that after any {k} in which it holds"
             yield f"  invariant: {self.certificate.invariant}"
-            yield f"  it holds initially, {kept}, and it implies the property"
+            yield f"  it holds {first}, {kept}, and it implies the property"
             yield f"  it holds in {plural(self.num_configurations, 'configuration')} of random runs"
         else:
-            yield f"  {self.reason}"
+            yield from (f"  {line}" for line in self.reason.split("\n"))
         for number, one in enumerate(self.configurations):
             shown = ", ".join(f"{name} = {value}" for name, value in one.items())
-            yield f"  {'after one step' if number else 'configuration'}: {shown}"
+            place = "configuration"
+            if number:
+                place = "after one step" if number == 1 else f"after {number} steps"
+            yield f"  {place}: {shown}"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -154,11 +160,13 @@ def certify(
 
     if certificate.model != digest:
         return rejected("it belongs to another model: the digests differ")
+    field = "invariant"
     try:
         invariant = _condition(certificate.invariant, model.schema())
+        field = "property"
         claim = _claim(certificate.property, model.schema())
     except QueryError as error:
-        return rejected(f"{error}")
+        return rejected(f"{field}{f'{error}'.removeprefix('query')}")
     counts = any(
         variable.observed is Observed.STEP
         for condition in (invariant, claim)
@@ -169,18 +177,18 @@ def certify(
         encoding = NetStepFormulas(z3, model, counts_steps=counts)
     else:
         encoding = SystemStepFormulas(z3, model, counts_steps=counts)
-    for name, goal in _obligations(encoding, certificate.k, invariant, claim):
+    for name, words, goal in _obligations(encoding, certificate.k, invariant, claim):
         solver = z3.Solver()
         solver.set("random_seed", _SEED)
         solver.set("timeout", max(int(1000 * (end - time.monotonic())), 1))
         solver.add(goal.formulas)
         found = solver.check() if time.monotonic() < end else z3.unknown
         if found == z3.unknown:
-            reason = f"the solver did not decide within {seconds:g} s whether {_IN_WORDS[name]}"
+            reason = f"the solver did not decide within {seconds:g} s whether {words}"
             return Certification(CertificationStatus.UNKNOWN, certificate, name, reason)
         if found == z3.sat:
             numbers = [encoding.numbers(one, solver.model()) for one in goal.shown]
-            return rejected(f"it is false that {_IN_WORDS[name]}", name, *numbers)
+            return rejected(f"it is false that {words}", name, *numbers)
     deadline = min(end, time.monotonic() + _FOR_RUNS * seconds)
     runs = 0
     for runs, value in enumerate(visited(model, samples, deadline), start=1):
@@ -188,13 +196,6 @@ def certify(
             numbers = {variable_text(x): value(x) for x in encoding.shown()}
             return rejected("a run leaves the invariant", "runs", numbers, runs=runs)
     return Certification(CertificationStatus.ACCEPTED, certificate, num_configurations=runs)
-
-
-_IN_WORDS = {
-    "initial": "the invariant holds initially",
-    "step": "every step keeps the invariant",
-    "property": "the invariant implies the property",
-}
 
 
 def _condition(text: str, schema: Schema[Any, Any]) -> Formula:
@@ -248,7 +249,8 @@ class _Goal:
 
 def _obligations(
     encoding: AbstractStepFormulas, k: int, invariant: Formula, claim: Formula
-) -> Iterator[tuple[str, _Goal]]:
+) -> Iterator[tuple[str, str, _Goal]]:
+    """Each with its name and in words."""
     conjuncts = invariant.parts if isinstance(invariant, And) else (invariant,)
     every, some, negate = encoding.logic
 
@@ -265,19 +267,28 @@ def _obligations(
 
     path = [encoding.configuration()]
     known = list(encoding.initial(path[0]))
+    words = "the invariant holds initially"
     while True:
-        yield "initial", _Goal([*known, negate(every(kept(path[-1])))], path[-1:])
+        yield "initial", words, _Goal([*known, negate(every(kept(path[-1])))], tuple(path))
         if len(path) == k:
             break
+        words = (
+            f"the invariant holds after step {len(path)} (k = {k}: it has to hold in the first {k} "
+            "configurations)"
+        )
         path.append(encoding.configuration())
         known.append(follows(*path[-2:]))
     path = [encoding.configuration()]
     known = kept(path[0])
-    yield "property", _Goal([*known, negate(holds(claim, path[0]))], path)
+    words = "the invariant implies the property"
+    yield "property", words, _Goal([*known, negate(holds(claim, path[0]))], tuple(path))
     for _ in range(k - 1):
         path.append(encoding.configuration())
         known += [follows(*path[-2:]), *kept(path[-1])]
+    words = "every step keeps the invariant"
+    if k > 1:
+        words = f"the invariant holds after any {k} consecutive configurations in which it holds"
     for made, then in encoding.steps(path[-1]):
         # What says nothing of the numbers that change is among what is known.
         changed = [part for part in kept(then) if not any(part.eq(x) for x in known)]
-        yield "step", _Goal([*known, made, negate(every(changed))], [*path, then])
+        yield "step", words, _Goal([*known, made, negate(every(changed))], (*path, then))

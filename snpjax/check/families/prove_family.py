@@ -17,6 +17,7 @@ from ..certificate.certify import certify
 from ..certificate.model_digest import model_digest
 from ..check import check
 from ..induction.conditions import text_of
+from ..query.errors import QueryError
 from ..query.formula import (
     And,
     Comparison,
@@ -133,8 +134,8 @@ def prove_family(
 
     **Returns:** a `FamilyVerdict`.
 
-    **Raises:** `QueryError` for a query that is wrong in some size; `ValueError` without sizes;
-    `ImportError` without z3, the extra `prove`, if all sizes are to be proved.
+    **Raises:** `QueryError` for a query that is wrong in some size; `ValueError` without sizes.
+    Without z3, the extra `prove`, nothing is claimed for all n, and `reason` says so.
 
     ??? cite "Source"
         Emerson, Namjoshi 1995, for rings and generic neighbours. Differs from it in: 1. counters
@@ -161,7 +162,11 @@ def prove_family(
         return replace(found, reason="only `always p` and `never p` are proved for all n")
     end = time.monotonic() + seconds
     try:
-        facts = AllSizes(z3(), make, end).invariant(template.claim)
+        solver = z3()
+    except ImportError as error:
+        return replace(found, reason=f"{error}")
+    try:
+        facts = AllSizes(solver, make, end).invariant(template.claim)
     except TimeoutError:
         return replace(found, reason=f"no invariant for all n was found in {seconds:g} seconds")
     if facts is None:
@@ -198,6 +203,13 @@ class _Template(NamedTuple):
 def _template_of(text: str, family: Family) -> _Template:
     """Names such as `cell{i}`, and `cell1`, as neurons of a group."""
     groups = [group.name for group in family.groups if not group.single]
+    for found in re.finditer(r"(\w+)\{(\d+)\}", text):
+        if found[1] in groups:
+            problem = (
+                f"the neurons of group {found[1]!r} are {found[1]}1, {found[1]}2, ..., without "
+            )
+            problem += f"braces (write {found[1]}{found[2]}, or {found[1]}{{i}} for any of them)"
+            raise QueryError(text, found.start(), problem)
     quoted = re.sub(r"(?<!\w)\{n\}", f'"{_SIZE}"', text)
     quoted = re.sub(r"(\w+)\{([a-mo-z])\}", r'"\1{\2}"', quoted)
     query = parse_query(quoted)

@@ -13,7 +13,7 @@ from ..certificate.certificate import Certificate
 from ..certificate.certify import certify
 from ..certificate.model_digest import model_digest
 from ..query.errors import QueryError
-from ..query.formula import And, Formula, Or, Query
+from ..query.formula import And, Formula, Implies, Or, Query, Temporal, is_about_one, parts_of
 from ..query.names import check_names, clock_for
 from ..query.parse import parse_query
 from ..tracing import on_host
@@ -91,10 +91,29 @@ def prove(
             "only what holds of every configuration is proved by induction (write `always p` or "
             "`never p`, or use `snpjax.check`)"
         )
-        raise QueryError(parsed.text, parsed.formula.start, problem)
+        raise QueryError(parsed.text, parsed.formula.start, _too_short(parsed) or problem)
     if wanted.problem is not None:
         raise QueryError(parsed.text, *wanted.problem)
     return proved(system, wanted, seconds)
+
+
+def _too_short(query: Query) -> str:
+    """What to write where `always` takes only the first of several conditions; empty elsewhere."""
+    first, others = query.formula, []
+    while isinstance(first, And | Or | Implies):
+        first, *rest = parts_of(first)
+        others += rest
+    match first:
+        case Temporal("always" | "never", part) if others and all(
+            map(is_about_one, (part, *others))
+        ):
+            start, end = query.formula.start, query.formula.end
+            operator = query.text[first.start : part.start].rstrip("( \n\t")
+            if first.start == start:
+                meant = " ".join(query.text[start + len(operator) : end].split())
+                taken = query.source(part)
+                return f"`{operator}` takes only `{taken}` (write `{operator} ({meant})`)"
+    return ""
 
 
 def proved(system: Any, wanted: Invariance, seconds: float) -> Verdict[Any, Any]:

@@ -6,7 +6,9 @@ from typing import Concatenate, Literal, ParamSpec
 
 import numpy as np
 
+from ..._text.nearest import nearest
 from ...explore import Graph
+from ...explore.text import names_of
 from ...spiking.model.population import AnySystem
 from ..query.errors import QueryError
 from ..query.formula import (
@@ -21,7 +23,6 @@ from ..query.formula import (
     parts_of,
 )
 from ..query.number_query import Best, NumberQuery, Threshold
-from ..systems import positions
 from ..temporal.automaton import TooLarge
 from ..temporal.kripke import States
 from ..temporal.kripke_of_graph import View, sums_of, view_of
@@ -67,10 +68,10 @@ def check_choosers(model: object, chosen: Sequence[str] | Literal["all"]) -> Non
             "net one choice among all fireable transitions is made in a step, and it cannot be "
             'open for some of them only. Pass chosen="all", or leave it out for random choices.'
         )
-    try:
-        positions(model, chosen)
-    except KeyError as error:
-        raise ValueError(f"`chosen`: {error.args[0]}") from None
+    for name in chosen:
+        if not model.has(name):
+            near = nearest(name, names_of(model.schema()), "neurons")
+            raise ValueError(f"`chosen`: there is no neuron {name!r} ({near})")
 
 
 def answer(graph: Graph, question: NumberQuery, chosen: Sequence[str] | None) -> Verdict:

@@ -39,11 +39,19 @@ KEYWORDS = (
     *("on", "all", "some", "paths", "path", "implies", "until", "weak", "followed", "preceded"),
     *("by", "or", "and", "not", "always", "never", "eventually", "next", "steady", "infinitely"),
     *("often", "mod", "timer", "pending", "emits", "open", "fires", "in_flight"),
-    *("halted", "final", "step", "within", "for", "steps"),
+    *("halted", "final", "step", "true", "false", "within", "for", "steps"),
 )
 #: The words of `symbols.lark`: neurons of these names are quoted in symbols.
 LETTERS = ("G", "F", "X", "U", "W", "R", "V", "A", "E", "AG", "AF", "AX", "EG", "EF", "EX")
 _SIGNS = re.compile(rf"(?<!&)&(?!&)|(?<!\|)\|(?!\|)|!(?!=)|->|\[|\b({'|'.join(LETTERS)})\b")
+#: What other tools and people call it.
+_SYNONYMS: Mapping[str, str] = {
+    x: "halted" for x in ("deadlock", "deadlocked", "terminated", "terminates", "halting", "stuck")
+}
+_QUESTION = re.compile(
+    r"\s*(?:[PES](?:min|max)?\s*(?:=\s*\?|[<>]=?[^\[\]]*\[)"
+    r"|(?:least\s+|largest\s+)?(?:(?:steady\s+)?probability|expected\s+value)\b.*\bof\b)"
+)
 _LONGEST = 30  # letters of a word that is compared with these
 _WORDS = {
     "ALL": "'all'",
@@ -90,6 +98,10 @@ def _hint(
         return " (the relations are = != < <= > >=)"
     if found in hints and not (found == "!" and kind):
         return f" ({hints[found]})"
+    last = re.search(r"\w*$", before)
+    together = (last.group() if last else "") + found
+    if together in LETTERS and found:
+        return f" (write {together} as one word)"
     is_word = found[:1].isalpha()
     if is_word and kind not in ("NAME", "") and "NAME" in expected:
         return f' (a neuron of this name is quoted: "{found}")'
@@ -114,10 +126,17 @@ def looks_symbolic(text: str) -> bool:
     return bool(_SIGNS.search(unquoted))
 
 
+def asks_for_a_number(text: str) -> bool:
+    """Whether a text begins as a question for a number does."""
+    return _QUESTION.match(text) is not None
+
+
 def meant(word: str) -> str:
     """The words of the language that a misspelt one is like, as a hint; empty for none."""
     if not word.replace("_", "").isalpha() or word in KEYWORDS or len(word) > _LONGEST:
         return ""
+    if word.lower() in _SYNONYMS:
+        return f" (did you mean '{_SYNONYMS[word.lower()]}'?)"
     near = get_close_matches(word.lower(), KEYWORDS, n=1, cutoff=0.65)
     return f" (did you mean '{near[0]}'?)" if near else ""
 

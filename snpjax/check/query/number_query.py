@@ -128,7 +128,10 @@ def parse_question(text: str) -> NumberQuery | None:
     inner = " " * head.end() + text[head.end() : end]
     inner = "".join("\n" if x == "\n" else y for x, y in zip(text, inner, strict=False))
     try:
-        formula, reward = _expected(inner) if kind == "expected" else (_formula(inner), None)
+        in_brackets = "bracket" in groups
+        formula, reward = (
+            _expected(inner) if kind == "expected" else (_formula(inner, in_brackets), None)
+        )
     except QueryError as error:
         raise QueryError(text, error.at, error.problem) from None
     question = NumberQuery(text, kind, best, threshold, formula, reward, at)
@@ -188,8 +191,8 @@ def _fraction(number: str) -> Fraction:
     return Fraction(mantissa) * Fraction(10) ** int(exponent or 0) / int(below or 1)
 
 
-def _formula(text: str) -> Formula:
-    query = parse_query(text)
+def _formula(text: str, in_brackets: bool = False) -> Formula:
+    query = parse_query(text, in_brackets=in_brackets)
     if not query.on_all_paths:
         return query.quantified
     return query.formula

@@ -31,7 +31,7 @@ from .formula import (
     Within,
     all_parts,
 )
-from .messages import looks_symbolic, meant, syntax_error
+from .messages import asks_for_a_number, looks_symbolic, meant, syntax_error
 
 
 MAX_LENGTH = 2**16  # characters
@@ -43,7 +43,7 @@ MAX_STEPS = 1_000  # of an operator: each is a state of its automaton
 _MAX_COEFFICIENTS = 2**30
 
 
-def parse_query(text: str, *, fair: Sequence[str] = ()) -> Query:
+def parse_query(text: str, *, fair: Sequence[str] = (), in_brackets: bool = False) -> Query:
     """Parse a query of the language that "Checking" in the documentation describes.
 
     **Arguments:**
@@ -51,6 +51,8 @@ def parse_query(text: str, *, fair: Sequence[str] = ()) -> Query:
     - `text`: the query, for example `"always n3 <= 4"`.
     - `fair`: conditions that hold infinitely often on fair paths, or formulas about these paths;
       the query and its quantifiers are about fair paths only.
+    - `in_brackets`: the text stands in the brackets of PRISM, `P=? [ ... ]`. Symbols that nuXmv and
+      PRISM group differently are refused then.
 
     **Returns:** a `Query`. Only its syntax has been checked; whether a system has its neurons is
     checked when the query is evaluated.
@@ -65,7 +67,7 @@ def parse_query(text: str, *, fair: Sequence[str] = ()) -> Query:
     if len(both := [*tree.find_data("equivalence")]) > MAX_EQUIVALENCES:
         problem = f"a query has at most {MAX_EQUIVALENCES} equivalences (split it)"
         raise QueryError(text, _start(both[-1]), problem)
-    formula = _Builder(text).condition(tree.children[0])
+    formula = _Builder(text, in_brackets and looks_symbolic(text)).condition(tree.children[0])
     some = tuple(_fair(condition) for condition in fair)
     if isinstance(formula, Quantified):
         return Query(text, formula.on_all_paths, formula.part, some)
@@ -108,6 +110,9 @@ def _tree(text: str) -> Tree:
         return _parser("grammar.lark").parse(text)
     except UnexpectedInput as error:
         problem = syntax_error(text, error)
+    if asks_for_a_number(text):
+        problem = "this asks for a number, which only `snpjax.check` answers (ask whether it holds)"
+        raise QueryError(text, len(text) - len(text.lstrip()), problem)
     try:
         tree = _parser("symbols.lark").parse(text)
         if any(tree.find_pred(lambda node: node.data in _FORMULAS)):
@@ -342,6 +347,8 @@ class _Builder:
     def _leaf(self, token: Token, **place: int) -> Formula | _Sum:
         if token.type == "NUMBER":
             return _Sum({}, self._value(token), **place)
+        if token.type in ("TRUE", "FALSE"):  # 0 = 0, and 0 = 1
+            return Comparison((), "=", int(token.type == "FALSE"), **place)
         variable = Variable(Observed(token.type.lower()), at=place["start"])
         if token.type == "STEP":
             return _Sum({variable: 1}, **place)

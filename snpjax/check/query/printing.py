@@ -1,7 +1,10 @@
 """Queries in the languages of nuXmv and PRISM."""
 
 import re
+from typing import Any
 
+from ...explore import Graph
+from .file_names import Word, in_files
 from .formula import (
     And,
     Comparison,
@@ -29,37 +32,50 @@ _OPERATORS = {"always": "G", "eventually": "F", "next": "X", "until": "U", "weak
 _is_word = re.compile(r"[^\W\d]\w*").fullmatch
 
 
-def to_nuxmv(query: Query | str) -> str:
+def to_nuxmv(query: Query | str, *, graph: Graph[Any, Any] | None = None) -> str:
     """A query as a formula of nuXmv: of LTL if it is about all paths and no path quantifier stands
     inside, of CTL otherwise.
 
     **Arguments:**
 
     - `query`: a query, or its text. Neurons keep their names.
+    - `graph`: write the names of its .smv file (`write_graph`) instead: `spikes_n1`, `timer_n1`,
+      `halting`.
 
-    **Returns:** the formula, which `check` reads as well.
+    **Returns:** the formula, which `check` reads as well if no `graph` is passed.
 
     **Raises:** `QueryError` for a text that is not a query; `ValueError` for one that nuXmv has no
-    formula for, as `on some path` with several operators of time, and for fair paths.
+    formula for, as `on some path` with several operators of time, for fair paths, and for what the
+    file does not have, as `emits` and `fires` of the last step.
     """
     query = _without_fair(query)
-    if query.on_all_paths and not any(isinstance(x, Quantified) for x in all_parts(query.formula)):
-        return _text(_without_bounds(_core(query.formula)), prism=False)
-    return _text(_branching(query.on_all_paths, _core(query.formula)), prism=False)
+    formula, word = query.formula, _variable
+    if graph is not None:
+        formula, word = in_files(query, formula, graph, prism=False)
+    if query.on_all_paths and not any(isinstance(x, Quantified) for x in all_parts(formula)):
+        return _text(_without_bounds(_core(formula)), prism=False, word=word)
+    return _text(_branching(query.on_all_paths, _core(formula)), prism=False, word=word)
 
 
-def to_prism(query: Query | str) -> str:
+def to_prism(query: Query | str, *, graph: Graph[Any, Any] | None = None) -> str:
     """A query as a property of PRISM, `A [ ... ]` or `E [ ... ]`.
 
     **Arguments:**
 
     - `query`: a query, or its text. Neurons keep their names.
+    - `graph`: write the names of its .sta and .lab files (`write_graph`) instead: `spikes_n1`,
+      `timer_n1`, `"halting"`.
 
-    **Returns:** the property, which `check` reads as well.
+    **Returns:** the property, which `check` reads as well if no `graph` is passed.
 
-    **Raises:** `QueryError` for a text that is not a query; `ValueError` for fair paths.
+    **Raises:** `QueryError` for a text that is not a query; `ValueError` for fair paths, and for
+    what the files do not have, as `emits` and `fires` of the last step.
     """
-    return _text(_core(_without_fair(query).quantified), prism=True)
+    query = _without_fair(query)
+    formula, word = query.quantified, _variable
+    if graph is not None:
+        formula, word = in_files(query, formula, graph, prism=True)
+    return _text(_core(formula), prism=True, word=word)
 
 
 def _without_fair(query: Query | str) -> Query:
@@ -150,25 +166,25 @@ def _branching(on_all_paths: bool, path: Formula) -> Formula:
                 return Not(Quantified(not on_all_paths, InOrder(Not(other), "until", neither)))
     where = "on all paths" if on_all_paths else "on some path"
     raise ValueError(
-        f"CTL of nuXmv has no formula for `{_text(path, prism=False)}` {where}, or none that is "
-        "found. Split the query, or write it for PRISM."
+        f"CTL of nuXmv has no formula for `{_text(path, prism=False, word=_variable)}` {where}, or "
+        "none that is found. Split the query, or write it for PRISM."
     )
 
 
-def _text(formula: Formula, *, prism: bool) -> str:
+def _text(formula: Formula, *, prism: bool, word: Word) -> str:
     def operand(part: Formula, *, is_only: bool = False) -> str:
-        own = _text(part, prism=prism)
+        own = _text(part, prism=prism, word=word)
         is_unary = isinstance(part, Not) or (isinstance(part, Temporal) and is_only)
         match part:
             case Within(_, Temporal()):
                 is_unary = is_only
             case Quantified():
                 is_unary = own.endswith("]") or is_only
-        return own if is_unary or own in ("halted", "final") else f"({own})"
+        return own if is_unary or own in ("halted", "final", "halting", '"halting"') else f"({own})"
 
     match formula:
         case Comparison():
-            return _comparison(formula, prism=prism)
+            return _comparison(formula, prism=prism, word=word)
         case And(parts) | Or(parts):
             sign = " & " if isinstance(formula, And) else " | "
             nothing = "0 = 0" if isinstance(formula, And) else "0 = 1"
@@ -180,8 +196,8 @@ def _text(formula: Formula, *, prism: bool) -> str:
         case Quantified(on_all_paths, part):
             quantifier = "A" if on_all_paths else "E"
             if not prism and isinstance(part, Temporal):
-                return f"{quantifier}{_text(part, prism=False)}"
-            return f"{quantifier} [ {_text(part, prism=prism)} ]"
+                return f"{quantifier}{_text(part, prism=False, word=word)}"
+            return f"{quantifier} [ {_text(part, prism=prism, word=word)} ]"
         case Within(steps, Temporal(operator, part)):
             bound = f"<={steps}" if prism else f" [0,{steps}]"
             return f"{_OPERATORS[operator]}{bound} {operand(part, is_only=True)}"
@@ -189,6 +205,8 @@ def _text(formula: Formula, *, prism: bool) -> str:
             return f"{operand(left)} {_OPERATORS[operator]}<={steps} {operand(right)}"
         case Temporal(operator, part):
             return f"{_OPERATORS[operator]} {operand(part, is_only=True)}"
+        case InOrder(left, "weak until", And((first, second))) if not prism and second == left:
+            return f"{operand(first)} V {operand(left)}"  # as it was read
         case InOrder(left, "weak until", right) if not prism:  # nuXmv has release
             return f"{operand(right)} V {operand(Or((left, right)))}"
         case InOrder(left, operator, right):
@@ -196,17 +214,17 @@ def _text(formula: Formula, *, prism: bool) -> str:
     raise AssertionError("This is a bug of snpjax, please report it.")
 
 
-def _comparison(comparison: Comparison, *, prism: bool) -> str:
+def _comparison(comparison: Comparison, *, prism: bool, word: Word) -> str:
     conditions = (Observed.HALTED, Observed.FINAL, Observed.FIRES)
     match comparison.terms:
         case ((variable, 1),) if variable.observed in conditions:
-            return _variable(variable)
+            return word(variable)
     total = ""
     for variable, coefficient in comparison.terms:
         sign = "-" if coefficient < 0 else "+" if total else ""
         factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)} * "
         total += f" {sign} {factor}" if total else f"{sign}{factor}"
-        total += _variable(variable)
+        total += word(variable)
     total, constant = total or "0", comparison.constant
     if comparison.modulus is None:
         return f"{total} {comparison.relation} {constant}"

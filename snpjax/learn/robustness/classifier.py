@@ -44,7 +44,7 @@ class Classifier:
 
     @staticmethod
     def of(
-        system: SpikingSystem, inputs: Sequence[str] | None, steps: int, decoder: Decoder
+        system: SpikingSystem, inputs: Sequence[str] | None, steps: int, decoder: Decoder | None
     ) -> "Classifier":
         """**Raises:** `ValueError` for a system that is not such a network, with the fix."""
         _check(system, steps)
@@ -54,7 +54,7 @@ class Classifier:
             if len(set(positions.tolist())) < len(positions):
                 raise ValueError("`inputs` names a neuron twice. Name each once.")
         outputs = np.array([system.names[name] for name in system.output], np.int64)
-        return Classifier(system, positions, outputs, steps, decoder)
+        return Classifier(system, positions, outputs, steps, decoder or _decoder_of(system))
 
     def numbers(self, spikes: Int[np.ndarray, "inputs paths"]) -> Int[np.ndarray, "outputs paths"]:
         """What counts of each output, by runs of the system from these spikes of its inputs."""
@@ -110,6 +110,18 @@ class Classifier:
         """By how much the number of the answer must exceed each other one, so that it stays the
         first of the largest."""
         return (np.arange(len(self.outputs)) < answer).astype(np.int64)
+
+
+def _decoder_of(system: SpikingSystem) -> Decoder:
+    """Outputs with rules send their spikes, and those without rules keep them."""
+    fires = {name: bool(system.neurons[system.names[name]].rules) for name in system.output}
+    if len(set(fires.values())) == 1:
+        return Decoder.SPIKES_SENT if all(fires.values()) else Decoder.SPIKES_LEFT
+    sends, keeps = (next(x for x, y in fires.items() if y is what) for what in (True, False))
+    raise ValueError(
+        f"Output {sends!r} has rules and output {keeps!r} has none. Say which numbers are "
+        "compared: pass `decoder=Decoder.SPIKES_SENT` or `decoder=Decoder.SPIKES_LEFT`."
+    )
 
 
 def _without_incoming(system: SpikingSystem) -> Int[np.ndarray, " neurons"]:

@@ -35,7 +35,8 @@ class Robustness:
 
     - `box`: the inputs that were considered.
     - `answers`: `(cases,)`, the answer at the centre of each box: the number of an output.
-    - `decisions`: of each case: `Status.PROVED`, `REFUTED` or `UNKNOWN`, and by which method.
+    - `decisions`: of each case: `Status.PROVED`, `REFUTED` or `UNKNOWN`, by which method, and why
+      it is not known.
     - `counterexamples`: `(inputs, cases)`, masked where there is none: spikes with another answer,
       which were run.
     - `other_answers`: `(cases,)`, that answer; masked where there is none.
@@ -79,7 +80,7 @@ def robustness(
     /,
     *,
     steps: int,
-    decoder: Decoder = Decoder.SPIKES_LEFT,
+    decoder: Decoder | None = None,
     inputs: Sequence[str] | None = None,
     enumerate_up_to: int = 4096,
     seconds: float = 1.0,
@@ -97,17 +98,20 @@ def robustness(
     - `box`: the inputs of each case, as `SpikeBox.around(counts)` makes them: `counts` is
       `(inputs, cases)`.
     - `steps`: how many steps a run makes.
-    - `decoder`: the number of an output: its spikes in the end, or those that it sent.
+    - `decoder`: the number of an output: its spikes in the end, or those that it sent. By default
+      those that it sent if the outputs have rules, and its spikes in the end if they have none.
     - `inputs`: the names of the neurons that hold the input, in the order of the rows of the box;
       by default those that no synapse reaches.
     - `enumerate_up_to`: the largest number of inputs of one case that are all run.
-    - `seconds`: for the solver, for each case; 0 leaves it out, and so it does without z3.
+    - `seconds`: for the solver, for each case; 0 leaves it out. Without z3 (the extra `prove`) the
+      cases that need it are unknown.
 
     **Returns:** a `Robustness`. Counterexamples were run; a proof is by enumeration, by exact
     bounds in 64-bit integers, or by the solver.
 
     **Raises:** `ValueError` for a system with delays, a network that changes or fewer than two
-    outputs, and for a box of another number of inputs; `KeyError` for an unknown input.
+    outputs, for outputs with and without rules if no `decoder` is passed, and for a box of another
+    number of inputs; `KeyError` for an unknown input.
 
     ??? cite "Source"
         Interval propagation: Gowal et al. 2018. Encoding for solvers: Katz et al. 2017 (Reluplex).
@@ -118,7 +122,8 @@ def robustness(
         raise ValueError(
             f"The box has {box.num_inputs} inputs, and the system {len(classifier.inputs)}: "
             f"{', '.join(system.neurons[at].name for at in classifier.inputs[:8])}"
-            f"{', ...' if len(classifier.inputs) > 8 else ''}. Pass `inputs=` or another box."
+            f"{', ...' if len(classifier.inputs) > 8 else ''}. Pass `inputs=` or another box; the "
+            "counts of a box are (inputs, cases)."
         )
     cases = _Cases(classifier, box)
     cases.enumerate(enumerate_up_to)
@@ -206,7 +211,7 @@ class _Cases:
                 lead = bounds.lead(answer)[:, 0]
                 rest = seconds - (time.perf_counter() - began)
                 spikes = other_input(bounds, int(answer[0]), lead, rest)
-            except (TooManySpikes, TooManyPieces, TimeoutError) as error:
+            except (TooManySpikes, TooManyPieces, TimeoutError, ImportError) as error:
                 self.reasons[case] = str(error)
                 continue
             if spikes is None:
