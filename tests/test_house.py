@@ -189,6 +189,7 @@ FROM_OTHER_ROOMS = {
         "snpjax.explore.drawing",
         "snpjax.spiking.view.summary",
     },
+    "io/test_revise": {"snpjax.viz.page.texts"},  # edits of the page are the use of it
     "viz/test_colours": {"snpjax.drawing.scene"},  # the palette
     "viz/test_view_browser": {  # what the page does as pictures on paper do
         "snpjax.drawing.edges",

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from contextlib import contextmanager, redirect_stderr
+from importlib import import_module
 
 import pytest
 
@@ -145,6 +146,7 @@ def test_interrupted(native, monkeypatch, command):
     monkeypatch.setattr(snp, "run", interrupt)
     monkeypatch.setattr(snp, "explore", interrupt)
     monkeypatch.setattr(sys.modules["snpjax.explore"], "explore", interrupt)
+    monkeypatch.setattr(import_module("snpjax.check.check"), "explore", interrupt)
     name, *queries = command
     assert fail(name, native(NATURALS), *queries, status=130) == "interrupted\n"
 

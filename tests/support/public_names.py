@@ -25,6 +25,7 @@ MODULES = (
     "snpjax.numerical",
     "snpjax.proliferation",
     "snpjax.learn",
+    "snpjax.learn.flax",
     "snpjax.explore",
     "snpjax.check",
     "snpjax.io",

@@ -139,7 +139,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
         return names.get(value, value)
     if isinstance(value, tuple):
         own = [_renamed(item, names) for item in value]
-        return type(value)(*own) if hasattr(value, "_fields") else tuple(own)
+        return tuple(own) if type(value) is tuple else type(value)(*own)  # or a named tuple
     if is_dataclass(value) and not isinstance(value, type | AnyRule):
         own = {field.name: _renamed(getattr(value, field.name), names) for field in fields(value)}
         return replace(value, **own)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ...spiking import Neuron, SpikingSystem
 
 
-class Module(NamedTuple):
+class PaletteModule(NamedTuple):
     """An entry of the palette.
 
     - `title`, `help`: what it is called, and one sentence of what it does.
@@ -115,15 +115,23 @@ def _gate(name: str, rules: list[str]) -> Callable[[], SpikingSystem]:
 
 #: The modules of the palette, by name. In gates two spikes mean true and one means false, and
 #: both inputs arrive in the same step.
-PALETTE: Mapping[str, Module] = {
-    "add": Module("ADD", "l adds 1 to register r and goes on with l_next or l_other.", _add),
-    "sub": Module("SUB", "l subtracts 1 from register r, or goes on with l_zero at 0.", _sub),
-    "fin": Module("FIN", "Two output spikes as many steps apart as register r holds.", _fin),
-    "adder bit": Module("Adder bit", "Adds two binary numbers, lowest digits first.", _adder_bit),
-    "sorter": Module("Sorter", "Sorts the spikes of its inputs, least first.", _sorter, (2, 3, 12)),
-    "and": Module("AND", "True if both inputs are.", _gate("and", _AND)),
-    "or": Module("OR", "True if an input is.", _gate("or", _OR)),
-    "not": Module("NOT", "True if the input is not.", _gate("not", ["a -> a^2", "a^2 -> a"])),
+PALETTE: Mapping[str, PaletteModule] = {
+    "add": PaletteModule("ADD", "l adds 1 to register r and goes on with l_next or l_other.", _add),
+    "sub": PaletteModule(
+        "SUB", "l subtracts 1 from register r, or goes on with l_zero at 0.", _sub
+    ),
+    "fin": PaletteModule("FIN", "Two output spikes as many steps apart as register r holds.", _fin),
+    "adder bit": PaletteModule(
+        "Adder bit", "Adds two binary numbers, lowest digits first.", _adder_bit
+    ),
+    "sorter": PaletteModule(
+        "Sorter", "Sorts the spikes of its inputs, least first.", _sorter, (2, 3, 12)
+    ),
+    "and": PaletteModule("AND", "True if both inputs are.", _gate("and", _AND)),
+    "or": PaletteModule("OR", "True if an input is.", _gate("or", _OR)),
+    "not": PaletteModule(
+        "NOT", "True if the input is not.", _gate("not", ["a -> a^2", "a^2 -> a"])
+    ),
 }
 
 
