@@ -220,7 +220,7 @@ def test_networks_with_cycles_and_layers_are_measured_too():
     options = {"key": jr.key(0), "steps": 6, "batch_first": True}
     made = learn.SpikingNetwork((3, 5, 2), rules, projections=[(0, 1), (1, 1), (1, 2)], **options)
     configurations = learn.run(
-        made.model, steps=6, spikes=made._spikes(COUNTS), keep_configurations=True
+        made.model, steps=6, spikes=made.initial_spikes(COUNTS), keep_configurations=True
     )
     counts = np.asarray(configurations.configurations)[:-1, 3:8]
     found = quietly(fitted, made).firing[0]
