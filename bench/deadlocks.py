@@ -45,12 +45,11 @@ if __name__ == "__main__":
 
 
 # ======= RESULTS =======
-# python bench/deadlocks.py; two cores shared with other work (load average about 14), jax 0.10.2,
-# 2026-11-26. The first call of a net compiles its search. On the same machine without other work,
-# a first call of 20 philosophers took 9.2 s when random runs came after 65,536 configurations.
-# Philosophers-PT-000012      59.5 s     1.2 s     4,096 configurations, random runs
-# Philosophers-PT-000020      86.4 s     3.0 s     4,096 configurations, random runs
-# Philosophers-PT-000040      51.8 s     5.4 s     4,096 configurations, random runs
-# Kanban-PT-00005            151.0 s    28.4 s       110 configurations, stubborn sets
-# Kanban-PT-00010             25.1 s    14.6 s       210 configurations, stubborn sets
-# Kanban-PT-00020             13.1 s    11.5 s       410 configurations, stubborn sets
+# python bench/deadlocks.py; two cores, jax 0.10.2, 2026-11-26. The first call of a net compiles its
+# search. When random runs came after 65,536 configurations, 20 philosophers took 9.2 s.
+# Philosophers-PT-000012       2.8 s     0.3 s     4,096 configurations, random runs
+# Philosophers-PT-000020       1.5 s     0.3 s     4,096 configurations, random runs
+# Philosophers-PT-000040       1.8 s     0.4 s     4,096 configurations, random runs
+# Kanban-PT-00005             11.3 s     3.1 s       110 configurations, stubborn sets
+# Kanban-PT-00010              3.9 s     2.0 s       210 configurations, stubborn sets
+# Kanban-PT-00020              2.1 s     1.0 s       410 configurations, stubborn sets
