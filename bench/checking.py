@@ -183,7 +183,7 @@ def drn_of(question: Question, graph: Graph, folder: str) -> str:
 
 def beside_storm(question: Question) -> str:
     """A row of the table."""
-    import stormpy
+    import stormpy  # pyright: ignore[reportMissingImports]
 
     def answer_of(verdict: snp.Verdict) -> float:
         if verdict.value is None:
@@ -227,7 +227,7 @@ def main() -> None:
         row = f"| {example.name:20} | {answer:24} | {cold(example.name):14} | {seconds:6.2f} "
         print(f"{row}| {its} |", flush=True)
     try:
-        import stormpy  # noqa: F401
+        import stormpy  # noqa: F401  # pyright: ignore[reportMissingImports]
     except ImportError:
         print("Storm is not installed (pip install stormpy): no questions are timed beside it.")
         return

@@ -81,9 +81,9 @@ def loss(layers, inputs, wanted, key):
 fitted = learn.fit(
     layers,
     loss,
-    optax.adam(0.05),
+    optax.adam(0.1),
     (pairs, labels),
-    epochs=60,
+    epochs=200,
     key=third,
     batch_size=len(pairs),
 )
