@@ -230,7 +230,7 @@ def _asked(property: Property[Any], fair: Sequence[str]) -> _Asked:
     if isinstance(property, str):
         return parse_property(property, fair=fair)
     if not callable(property):
-        raise TypeError(f"{property!r} is no property. Give a query, or a function.")
+        raise TypeError(f"{property!r} is not a property. Give a query, or a function.")
     if fair:
         raise ValueError("A function is checked in each configuration. Give a query for `fair`.")
     return property

@@ -128,7 +128,7 @@ def _remarked(
     labels: Labelling,
     path: Path | None,
 ) -> Verdict:
-    """With remarks on what is vacuous: in all configurations, or on the path that is asked for."""
+    """With remarks on what is vacuous: in all configurations, or on the path of the witness."""
     if verdict.is_refuted or verdict.status is Status.UNKNOWN:
         return verdict
     if not query.on_all_paths and path is None:

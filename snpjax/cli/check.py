@@ -232,7 +232,7 @@ def _check_each(system: "Explorable[Any, Any]", queries: list[str], fair: list[s
             check_names(query, system.schema())
         except QueryError as error:
             if error.query != text:  # a condition of fair paths, reported later
-                return
+                break
             problems.append(f"error: query {place}{f'{error}'.removeprefix('query')}")
     if problems:
         raise ended("\n".join(problems), BAD_INPUT)

@@ -106,7 +106,7 @@ def _terminals() -> list[int]:
 
 
 def _spares(number: int) -> bool:
-    """Whether this is the Ctrl-C that ends a search only, which is said then."""
+    """Whether this Ctrl-C only ends a search; if so, a line on stderr says so."""
     global _has_been_spared
     if number != signal.SIGINT or not _is_spared or _has_been_spared:
         return False

@@ -1,13 +1,13 @@
 """Classifiers by default settings: real features as counts of spikes, the network and its loss."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, Real
 
 from .coding import nearest_counts
+from .losses import cross_entropy
 from .network import SpikingNetwork, relay
 from .surrogate import FastSigmoid
 
@@ -174,7 +174,7 @@ class CrossEntropy(eqx.Module):
         - `labels`: `(samples,)` the number of the class of each sample.
         - `key`: of the noise; it is consumed. Without a key there is none.
 
-        **Returns:** the mean loss.
+        **Returns:** the mean loss; NaN for a label that is not the number of an output.
 
         **Raises:** `ValueError` for counts or labels of other shapes.
         """
@@ -188,9 +188,8 @@ class CrossEntropy(eqx.Module):
                 f"The model returns the shape {logits.shape}, and `labels` has {labels.shape}. Use "
                 "a model with `batch_first=True`, and one label for each sample."
             )
-        wanted = jax.nn.one_hot(labels, logits.shape[1]) * (1 - self.smoothing)
-        wanted = wanted + self.smoothing / logits.shape[1]
-        return -jnp.mean(jnp.sum(wanted * jax.nn.log_softmax(logits, axis=1), axis=1))
+        labels = jnp.asarray(labels)
+        return cross_entropy(logits, labels, smoothing=self.smoothing, batch_first=True)
 
 
 def _check_samples(samples: np.ndarray) -> None:

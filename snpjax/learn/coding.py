@@ -3,6 +3,8 @@
 import jax.lax as lax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Key
 
 from .surrogate import rounded, within
@@ -79,7 +81,14 @@ def even_train(
 
     **Returns:** `(steps, *shape)` numbers of spikes in float32. The derivative of each in its count
     is 1 / `steps`.
+
+    **Raises:** `ValueError` for such a product of 2^31 or more, where the counts are not traced.
     """
+    if not isinstance(counts, Tracer) and float(np.max(counts, initial=0)) * steps >= 2**31:
+        raise ValueError(
+            f"A count of {float(np.max(counts)):,.0f} in {steps:,} steps is too much for 32 bits. "
+            "Give fewer spikes or steps, so that their product is below 2^31."
+        )
     number = jnp.arange(1, steps + 1, dtype=jnp.int32).reshape(-1, *(1,) * counts.ndim)
     exact = jnp.maximum(jnp.round(lax.stop_gradient(counts)), 0).astype(jnp.int32)[None]
     spikes = (number * exact // steps - (number - 1) * exact // steps).astype(jnp.float32)

@@ -49,7 +49,7 @@ class EnvironmentState(eqx.Module):
 
 
 class EnvironmentParams(eqx.Module):
-    """What an episode is about; every number may be traced.
+    """The parameters of episodes; every number may be traced.
 
     - `target`: the spikes to reach, `ANY` for any number. In a target all neurons are open.
     - `has_target`: whether reaching it ends an episode.
@@ -72,7 +72,7 @@ class Environment:
     and scanned; `step` and `reset` have the signatures of gymnax.
 
     - Actions are the choices of a configuration, numbered from 0 in the order of the edges of
-      `snpjax.explore`; where nothing is to be chosen there is action 0 alone. An invalid action
+      `snpjax.explore`; without a choice there is only action 0. An invalid action
       makes choice 0, gets `invalid_reward`, and is reported.
     - An observation is a vector that determines the future: the spikes of the neurons, the timers
       and then the pending spikes of those with delays, the position in the input if there is any,
@@ -114,7 +114,7 @@ class Environment:
         step_reward: float = 0.0,
         invalid_reward: float = -1.0,
     ) -> EnvironmentParams:
-        """What an episode is about.
+        """Make the parameters of episodes.
 
         **Arguments:**
 
@@ -143,6 +143,9 @@ class Environment:
                     f"`target` has the shape {np.shape(target)}. Give the spikes of {num} neurons."
                 )
             spikes[:num] = np.asarray(target)
+        bounds = np.iinfo(np.int32)
+        if any(not bounds.min <= int(count) <= bounds.max for count in spikes):
+            raise ValueError("A number of `target` does not fit into 32 bits. Give a smaller one.")
         numbers = (target_reward, step_reward, invalid_reward)
         return EnvironmentParams(
             jnp.asarray(np.asarray(spikes, np.int32)),

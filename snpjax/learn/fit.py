@@ -114,8 +114,8 @@ def fit(
     - `optimiser`: for example `Adam()`, whose rate falls to 0 until the end, or `optax.adam(1e-2)`.
     - `data`: arrays with a row for each sample. Every epoch takes them in another order, and leaves
       out what does not fill a batch.
-    - `epochs`: the number of passes through the data, 0 or more; by default 20, or as many as
-      1,500 updates take if these are more.
+    - `epochs`: the number of passes through the data, 0 or more; by default 20, and more
+      for small data: at least 1,500 updates are made.
     - `key`: a typed PRNG key, of the order of samples and of the losses; it is consumed.
     - `batch_size`: the number of samples in a batch; by default 64, or all if they are fewer.
     - `validation`: other data, with the same columns, that are not trained on. Their loss is

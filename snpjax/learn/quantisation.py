@@ -1,7 +1,7 @@
 """Weights from a set of integers."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TypeVar
 
 import equinox as eqx
@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from .relaxed import RelaxedSystem
+from .relaxed import AbstractSpikingModel, RelaxedSystem
 
 
 ModelT = TypeVar("ModelT", bound=PyTree)
@@ -35,6 +35,11 @@ def bit_levels(bits: int) -> tuple[int, ...]:
     if not 1 <= bits <= 16:
         raise ValueError(f"`bits` is {bits}. Pass 1 to 16.")
     return tuple(range(-(2 ** (bits - 1)), 2 ** (bits - 1)))
+
+
+def _makes_model(x: PyTree) -> bool:
+    """Whether the relaxed system of a model is made of other parameters than its own."""
+    return isinstance(x, AbstractSpikingModel) and "model" not in {f.name for f in fields(x)}
 
 
 def quantise(model: ModelT, levels: Iterable[int]) -> ModelT:
@@ -84,9 +89,12 @@ def quantise(model: ModelT, levels: Iterable[int]) -> ModelT:
     def is_system(x: PyTree) -> bool:
         return isinstance(x, RelaxedSystem)
 
-    if not any(map(is_system, jax.tree.leaves(model, is_leaf=is_system))):
+    found = [x for x in jax.tree.leaves(model, is_leaf=is_system) if is_system(x)]
+    own = [eqx.filter(x.synapses, eqx.is_inexact_array) for x in found]
+    makes_own = any(map(_makes_model, jax.tree.leaves(model, is_leaf=_makes_model)))
+    if makes_own or not found or not all(map(jax.tree.leaves, own)):
         raise ValueError(
-            f"A {type(model).__name__} has no synapses of a relaxed system. Pass a relaxed system, "
-            "a layer, a network or a tuple of them."
+            f"A {type(model).__name__} has no weights that are quantised. Pass a `RelaxedSystem`, "
+            "a `SpikingLayer`, a `SpikingNetwork` or a tuple of layers."
         )
     return jax.tree.map(of_one, model, is_leaf=is_system)

@@ -325,3 +325,12 @@ def test_traced_functions_need_a_process(process):
         jax.jit(lambda x: snp.log_probability(coin(), x))(jnp.asarray([1, 0]))
     jitted = eqx.filter_jit(snp.log_probability)
     assert jitted(process, jnp.asarray([1, 0])) == snp.log_probability(process, [1, 0])
+
+
+def test_numbers_beyond_32_bits_are_refused():
+    """They would be others."""
+    system = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"])], output="x")
+    process = snp.output_process(system)
+    assert float(snp.log_probability(process, np.array([1]))) == 0
+    with pytest.raises(ValueError, match="below 2\\^31"):
+        snp.log_probability(process, np.array([2**32 + 1]))

@@ -139,3 +139,10 @@ def test_the_batch_may_be_first():
     found = learn.population_counts(moved[:, 0], centres, width=0.5, most=9, batch_first=True)
     assert found.T.tolist() == wanted.tolist()
     assert learn.by_class(found, 2, **first).T.tolist() == learn.by_class(wanted, 2).tolist()
+
+
+def test_products_beyond_32_bits_are_refused():
+    with pytest.raises(ValueError, match="too much for 32 bits"):
+        learn.even_train(jnp.asarray([50_000.0]), 100_000)
+    found = learn.even_train(jnp.asarray([20_000.0]), 100_000)
+    assert int(jnp.sum(found)) == 20_000

@@ -201,3 +201,9 @@ def test_gymnax_takes_it(environment, usual_promotion):
     found = legacy.step(jr.key(0), state, 1, params)
     plain = environment.step(jr.key(0), environment.reset()[1], 1, params)
     assert jax.tree.all(jax.tree.map(lambda a, b: jnp.array_equal(a, b), found[:4], plain[:4]))
+
+
+def test_targets_beyond_32_bits_are_refused(environment):
+    name = environment.system.neurons[0].name
+    with pytest.raises(ValueError, match="does not fit into 32 bits"):
+        environment.params(target={name: 2**32})

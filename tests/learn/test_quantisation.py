@@ -109,7 +109,7 @@ def test_layers_keep_their_levels_in_a_chain():
 def test_levels_are_integers(levels):
     with pytest.raises(ValueError, match="two or more different integers"):
         learn.quantise(network(), levels)
-    with pytest.raises(ValueError, match="A dict has no synapses"):
+    with pytest.raises(ValueError, match="A dict has no weights"):
         learn.quantise({"x": jnp.zeros(3)}, learn.TERNARY)
 
 
@@ -151,3 +151,11 @@ def test_binary_weights_are_trained():
     system = quietly(learn.to_system, learn.chain(fitted.model).model, round=True)
     assert {w for _, _, w in system.synapses} == {-1, 1}
     assert system.num_synapses == 8 * 32 + 32 * 2
+
+
+def test_models_whose_weights_are_elsewhere_are_refused():
+    """Not only the relaxed systems in them, which have none."""
+    layers = [learn.SpikingConv(1, 2, 3, size=(4, 4), key=jr.key(0), steps=4)]
+    for model in (learn.Sequential(layers), layers[0]):
+        with pytest.raises(ValueError, match="no weights that are quantised"):
+            learn.quantise(model, learn.TERNARY)

@@ -129,6 +129,7 @@ def test_modules_do_what_the_palette_says():
         ({"do": "remove", "neurons": "all"}, "Give a list"),
         ({"do": "connect", "synapses": [[0, 1]]}, "Give lists of 3 numbers"),
         ({"do": "rename", "neuron": 0, "name": " "}, "is not a name"),
+        ({"do": "rename", "neuron": 0, "name": "\ud800"}, "The name contains"),
         ({"do": "move", "positions": [[0, 0]]}, "1 positions of 2 neurons"),
         ({"do": "move", "positions": [[0, 0], [0, "x"]]}, "is not a place"),
         ({"do": "add", "neurons": [{"spikes": 1.5}]}, "Give an integer"),
@@ -215,6 +216,7 @@ def test_a_net_loses_nodes_and_arcs():
         ({"do": "connect", "synapses": [[0, 1, 1]]}, "joins a place and a transition"),
         ({"do": "connect", "synapses": [[2, 1, 1]], "kind": "test"}, "a test begins at a place"),
         ({"do": "connect", "synapses": [], "kind": "lamp"}, "Give one of"),
+        ({"do": "connect", "synapses": [], "kind": []}, "Give one of"),
         ({"do": "priority", "pairs": [[0, 1]]}, "Only a transition"),
         ({"do": "move"}, "no operation 'move' on nets"),
     ],
@@ -253,3 +255,35 @@ def test_changes_keep_comments_and_give_another_model():
     assert not refused["read"] and refused["findings"]
     with pytest.raises(Refused, match="Give a list of objects"):
         session.answer("change", {"model": after["model"], "operations": "all"})
+
+
+def test_what_cannot_be_drawn_is_refused(monkeypatch):
+    monkeypatch.setattr("snpjax.viz.page.texts.MAX_NEURONS", 3)
+    model, findings = changed_model(pair(), [{"do": "add", "neurons": [{}, {}]}])
+    assert model is None and "more than the 3" in findings[0].message
+
+
+def test_a_branch_that_cannot_be_made_again_leaves_the_computation():
+    session = Session("pair.pli", TEXT.replace("@ms(x) = a;", '@ms(x) = a*3; [a --> a]\'x "a+";'))
+    model = session.answer("begin", {})["model"]
+    question = {"model": model, "at": 0, "count": 2, "chosen": []}
+    assert len(session.answer("step", question)["rows"]) == 2
+    wrong = [{"chosen": [], "rest": 0}, {"chosen": [[0, 7]], "rest": 0}]
+    with pytest.raises(Refused, match="Rule 8"):
+        session.answer("replay", {"model": model, "at": 0, "steps": wrong})
+    again = session.answer("step", {**question, "at": 2, "count": 1})
+    assert again["rows"][0]["step"] == 3
+    with pytest.raises(Refused, match="Give pairs of numbers"):
+        session.answer("step", {**question, "chosen": [[float("inf"), 0]]})
+
+
+def test_witnesses_with_counts_that_were_cut_are_shown():
+    ring = [snp.Neuron(x, int(x == "x"), ["a -> a"]) for x in "xy"]
+    system = snp.SpikingSystem(
+        [*ring, snp.Neuron("sink"), snp.Neuron("k")],
+        [("x", "y"), ("y", "x"), ("y", "sink"), ("x", "sink")],
+    )
+    session = Session("ring.snp.json", snp.io.model_text(system, "native")[0])
+    model = session.answer("begin", {})["model"]
+    answer = session.answer("property", {"model": model, "query": "eventually k > 0"})
+    assert answer["status"] == "refuted" and answer["rows"] and answer["loop"] is not None

@@ -23,7 +23,8 @@ class SameMarkings(AbstractComparison):
       have the same.
     - `halting`: compare only markings in which nothing can fire: what the nets compute.
 
-    Of graphs that are not complete, a marking is missing only where nothing can be missing.
+    Of a graph that is not complete, a marking counts as missing only if no open configuration
+    can lead to it.
 
     ```python
     snp.equivalent(net, smaller, by=SameMarkings(places=["sum"], halting=True))

@@ -16,7 +16,8 @@ class SameNumbers(AbstractComparison):
     """The same numbers computed: steps between the first two spikes of an output (N2), up to
     `up_to`. Outputs are compared in their order.
 
-    Of graphs that are not complete, a number is missing only where nothing can be missing.
+    Of a graph that is not complete, a number counts as missing only if no open configuration
+    can lead to it.
 
     ```python
     snp.equivalent(generator, other, by=SameNumbers(up_to=20))

@@ -86,6 +86,9 @@ def answer(graph: Graph, question: NumberQuery, chosen: Sequence[str] | None) ->
         return _answer(graph, question, chosen)
     except TooLarge as error:
         raise QueryError(question.text, question.formula.start, str(error)) from None
+    except MemoryError:
+        reason = "the question needs more memory than there is"
+        return Verdict(Status.UNKNOWN, question.text, graph, depth=graph.whole_depth, reason=reason)
 
 
 def _answer(graph: Graph, question: NumberQuery, chosen: Sequence[str] | None) -> Verdict:
@@ -130,7 +133,7 @@ def _answer(graph: Graph, question: NumberQuery, chosen: Sequence[str] | None) -
                 "long"
             )
         else:
-            reason = "the bounds do not come closer, because of rounding"
+            reason = "the bounds do not come closer (rounding, or the limit of iterations)"
     return Verdict(
         status,
         question.text,
@@ -355,7 +358,7 @@ class _Asked:
         values = sums_of(self.view, terms)
         rewards = (values.values + constant).astype(float)
         if np.any((rewards < 0) & ~surely & ~self.is_open):
-            problem = "this is below 0 in a configuration (only sums of what is not are computed)"
+            problem = "this is below 0 in a configuration (rewards must be 0 or more)"
             raise QueryError(question.text, terms.start, problem)
         if has_negative and np.any(values.or_less & ~surely & ~self.is_open):
             problem = "this may be below 0 where a number is cut (leave out `saturate` for it)"

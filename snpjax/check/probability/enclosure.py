@@ -63,8 +63,8 @@ def within(
     steps: int,
     best: Literal["min", "max"],
 ) -> Enclosure:
-    """Bounds of the least or largest probability to reach a target within some steps, by who knows
-    their number."""
+    """Bounds of the least or largest probability to reach a target within some steps. Whoever
+    chooses knows how many steps are left."""
     decisions = decisions.only(through[decisions.owner] & ~target[decisions.owner])
     cost = np.zeros(len(decisions.owner))
     known = np.where(target, 1.0, np.where(np.diff(decisions.first_action) > 0, np.nan, 0.0))

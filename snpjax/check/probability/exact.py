@@ -1,7 +1,7 @@
 """Least and largest probabilities and expected sums as exact fractions, for small graphs.
 
 All random choices are uniform, so that every probability of a step is a fraction with a small
-denominator, and all numbers that are asked for are fractions or infinite.
+denominator, and all results are fractions or infinite.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -70,6 +70,9 @@ def within(
     actions = _Actions(decisions)
     layers = [{start}]
     for _ in range(steps):
+        actions.work -= sum(len(row) for i in layers[-1] for row in actions.of(i))
+        if actions.work < 0:
+            raise TooLong
         layers.append({j for i in layers[-1] for row in actions.of(i) for j in row})
     values = {i: Fraction(bool(target[i])) for i in layers[-1]}
     for layer in reversed(layers[:-1]):

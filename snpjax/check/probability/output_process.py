@@ -116,6 +116,7 @@ def output_process(system: Graph | Explorable, /, *, output: Outputs = None) -> 
     of_model = max((len(rules) for rules in rules_of(graph.system).values()), default=1)
 
     def indices(x: Any) -> Int[Array, "..."]:
+        _check_range(np.asarray(x), "A computation emits")
         return jnp.asarray(np.asarray(x, np.int32))
 
     return OutputProcess(
@@ -135,6 +136,13 @@ def output_process(system: Graph | Explorable, /, *, output: Outputs = None) -> 
         names=names,
         is_single=columns == 1 and (output is None or isinstance(output, str)),
     )
+
+
+def _check_range(numbers: np.ndarray, what: str) -> None:
+    """Refuse what 32 bits do not hold."""
+    largest = max(map(abs, (int(numbers.min(initial=0)), int(numbers.max(initial=0)))))
+    if largest > np.iinfo(np.int32).max:
+        raise ValueError(f"{what} {largest:,} spikes in a step. Give numbers below 2^31.")
 
 
 def log_probability(
@@ -172,7 +180,9 @@ def log_probability(
     **Raises:** `ValueError` for a train longer than the graph is complete, for shapes that do not
     fit, and for logits that are NaN or infinite other than -inf; besides those of `output_process`.
     """
-    train = train if isinstance(train, Tracer) else jnp.asarray(train)
+    if not isinstance(train, Tracer):
+        _check_range(np.asarray(train), "`train` has")
+        train = jnp.asarray(train)
     if isinstance(system, OutputProcess):
         if output is not None:
             raise ValueError("`output` belongs to `output_process`. Leave it out here.")

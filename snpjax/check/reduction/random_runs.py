@@ -61,7 +61,7 @@ def run_to(
     )
 
     def reaches(rows: np.ndarray) -> np.ndarray:
-        """Which configurations are what is asked for."""
+        """In which configurations the condition holds."""
         halts = [NO_EDGE] * (len(rows) - 1)
         graph = path_graph(model, machine, list(rows), halts, needs, lowering)
         return labels_of(graph, compared).where(goal, may=False)

@@ -41,7 +41,7 @@ class Linen(nn.Module):
         if self.is_initializing():
             found = leaves_of(made(self.source, self.make_rng("params")), self.where)
         else:
-            # Shapes, of which nobody knows what is trained; but the variables are there.
+            # Only shapes: which of them are trained is not known, but the variables exist.
             found = leaves_of(eqx.filter_eval_shape(made, self.source, jr.key(0)), None)
         arrays = {}
         for name, x in {**found.trained, **found.constants}.items():

@@ -17,7 +17,7 @@ def leaky(
     With k spikes, a neuron fires from `threshold` upwards. Below it the neuron forgets in every
     step, and the spikes that remain are
 
-    - floor(`decay` k) with `decay`. Its continuous relative is the leaky integrator
+    - floor(`decay` k) with `decay`. The continuous counterpart is the leaky integrator
       tau dv/dt = -v + input with decay = exp(-step / tau). As floor rounds down, each step loses at
       least one spike, and v is at most 1 / (1 - decay) above what remains;
     - max(k - `leak`, 0) with `leak`: the integrator dv/dt = -leak + input with a floor at 0, the

@@ -285,6 +285,10 @@ def _misfits(layers: tuple[Layer, ...], sent: int) -> list[str]:
                 f"Layer {number} takes {in_size(layer)} inputs, but layer {number - 1} has "
                 f"{before} outputs."
             )
+        if isinstance(layer, SpikingLayer) and layer.batch_first:
+            problems.append(
+                f"Layer {number} has `batch_first=True`. Give that to the `Sequential` instead."
+            )
         match layer:
             case SumPool():
                 sent = sent * layer.windows.most

@@ -182,7 +182,9 @@ class SpikingConv(AbstractSpikingLayer):
           `groups`: see `ConvSynapses`.
         - `key`: for the initial weights; it is consumed.
         - `steps`, `guard`, `norm`: see `SpikingBlock`.
-        - `weight_range`, `scale`, `surrogate`: see `SpikingNetwork`.
+        - `weight_range`, `surrogate`: see `SpikingNetwork`.
+        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
+          by default from a uniform distribution over `weight_range`.
         - `delays`: the delays among which each weight of the kernel learns one, see
           `LearnedDelays`; by default none.
 
@@ -239,7 +241,9 @@ class SpikingRecurrent(AbstractSpikingLayer):
         - `in_size`, `out_size`: the numbers of inputs and of neurons.
         - `key`: for the initial weights; it is consumed.
         - `steps`, `guard`, `norm`: see `SpikingBlock`.
-        - `weight_range`, `scale`, `surrogate`: see `SpikingNetwork`.
+        - `weight_range`, `surrogate`: see `SpikingNetwork`.
+        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
+          by default from a uniform distribution over `weight_range`.
         - `recurrent_scale`: the `scale` of the weights between the neurons.
         - `delays`: the delays among which each weight learns one, also between the neurons; see
           `LearnedDelays`.
@@ -292,7 +296,9 @@ class SpikingLeaky(AbstractSpikingLayer):
         - `key`: for the initial weights; it is consumed.
         - `threshold`, `decay`, `leak`, `consume`: see `leaky`.
         - `steps`, `norm`: see `SpikingBlock`.
-        - `weight_range`, `scale`, `surrogate`: see `SpikingNetwork`.
+        - `weight_range`, `surrogate`: see `SpikingNetwork`.
+        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
+          by default from a uniform distribution over `weight_range`.
         - `delays`: the delays among which each weight learns one, see `LearnedDelays`.
 
         **Raises:** `ValueError` as `LinearSynapses`, `leaky` and `SpikingBlock` do.

@@ -116,7 +116,9 @@ class LinearSynapses(AbstractSynapses):
 
         - `in_size`, `out_size`: the numbers of sources and of targets.
         - `key`: for the initial weights; it is consumed.
-        - `weight_range`, `scale`: see `SpikingNetwork`.
+        - `weight_range`: the smallest and the largest weight.
+        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
+          by default from a uniform distribution over `weight_range`.
         - `has_self`: whether source i projects to target i; false for a population that projects to
           itself, as SN P systems have no synapse from a neuron to itself.
 
@@ -237,7 +239,7 @@ def drawn(
     weight_range: tuple[float, float],
     scale: float | None,
 ) -> Float[Array, "..."]:
-    """Random weights, see `SpikingNetwork`."""
+    """Random weights: uniform over the range, or with `scale` normal and clipped to it."""
     low, most = weight_range
     if not low <= most or any(math.isfinite(x) and x != round(x) for x in (low, most)):
         raise ValueError(f"`weight_range` is {weight_range}. Give two whole numbers, ascending.")

@@ -265,7 +265,7 @@ class _Reading:
         for name, node in self.nodes.items():
             kind = type(node).__name__
             if kind not in (*_UNITS, *_OPERATORS, "Output") and name not in inside:
-                self.problem(name, _REASONS.get(kind, "there is no neuron like it"))
+                self.problem(name, _REASONS.get(kind, "no neuron is its exact counterpart"))
         (output,), (start,) = self.of_kind("Output"), self.of_kind("Input")
         names = [start, *(n for n in self.of_kind(*_UNITS) if n != start)]
         units = [self.unit(name, composed) for name in names]
@@ -372,7 +372,7 @@ class _Reading:
         if self.reset == "subtract":
             taken = self.integers(name, "v_threshold", threshold)
             if (taken < 1).any():
-                self.problem(name, "with reset='subtract', `v_threshold` is at least 1")
+                self.problem(name, "with reset='subtract', `v_threshold` must be at least 1")
             return NirFiring("IF", least, taken=np.maximum(taken, 1))
         left = self.integers(name, "v_reset", np.ravel(np.asarray(node.v_reset, np.float64)))
         if ((left < 0) | (left >= least)).any():

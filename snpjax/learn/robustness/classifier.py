@@ -11,7 +11,7 @@ from jaxtyping import Int
 from scipy import sparse
 
 from ...spiking.model.rule import Rule
-from ...spiking.model.system import SpikingSystem
+from ...spiking.model.system import Neuron, SpikingSystem
 from ..replay import replay
 
 
@@ -114,7 +114,7 @@ class Classifier:
 
 def _decoder_of(system: SpikingSystem) -> Decoder:
     """Outputs with rules send their spikes, and those without rules keep them."""
-    fires = {name: bool(system.neurons[system.names[name]].rules) for name in system.output}
+    fires = {name: _emits(system.neurons[system.names[name]]) for name in system.output}
     if len(set(fires.values())) == 1:
         return Decoder.SPIKES_SENT if all(fires.values()) else Decoder.SPIKES_LEFT
     sends, keeps = (next(x for x, y in fires.items() if y is what) for what in (True, False))
@@ -122,6 +122,11 @@ def _decoder_of(system: SpikingSystem) -> Decoder:
         f"Output {sends!r} has rules and output {keeps!r} has none. Say which numbers are "
         "compared: pass `decoder=Decoder.SPIKES_SENT` or `decoder=Decoder.SPIKES_LEFT`."
     )
+
+
+def _emits(neuron: Neuron) -> bool:
+    """Whether a neuron has a rule that sends spikes, and does not only forget."""
+    return any(not isinstance(rule, Rule) or rule.produce > 0 for rule in neuron.rules)
 
 
 def _without_incoming(system: SpikingSystem) -> Int[np.ndarray, " neurons"]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from ..._text.surrogates import HALF, lone_surrogate
 from .stepping import Refused
 
 
@@ -63,6 +64,8 @@ def name_in(value: Any) -> str:
     """A name that somebody wrote."""
     if not isinstance(value, str) or not value.strip() or len(value) > _MAX_NAME:
         raise Refused(f"{value!r:.60} is not a name. Give one of up to {_MAX_NAME} characters.")
+    if lone_surrogate(value) is not None:
+        raise Refused(f"The name contains {HALF}. Write another one.")
     return value.strip()
 
 

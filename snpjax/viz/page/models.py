@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ...io.errors import MAX_SHOWN
+from ...io.errors import MAX_SHOWN, ReadError
 from ...sleptsov import SleptsovNet
 from ...spiking import InvalidSystem, ModelWarning, SpikingSystem
 from .arguments import Operation
@@ -15,7 +15,7 @@ from .nets import NetStepper, edited_net, net_json
 from .operations import changed
 from .queries import Condition
 from .stepping import AbstractStepper, Refused, Rest, Stepper
-from .texts import OpenedModel, diagnostics_json
+from .texts import OpenedModel, check_size, diagnostics_json
 
 
 #: Steps of one computation, and numbers of all its configurations.
@@ -106,6 +106,10 @@ def changed_model(
         return None, [Finding("system", None, None, problem.message) for problem in error.problems]
     except ValueError as error:  # a rule that cannot be read, or an invalid net
         return None, [Finding("system", None, None, line) for line in f"{error}".splitlines()]
+    try:
+        check_size("the change", model)
+    except ReadError as error:
+        return None, [Finding("system", None, None, x.message) for x in error.diagnostics]
     return model, []
 
 

@@ -1,4 +1,4 @@
-"""What somebody does to a drawn net: places, transitions and arcs come, go and get other names.
+"""Operations on a drawn net: places, transitions and arcs are added, removed and renamed.
 
 Nodes have the numbers that they have in the drawing: places first, then transitions.
 """
@@ -116,7 +116,7 @@ def _with(names: Sequence[str], number: int, name: str) -> list[str]:
 
 def _connect(net: SleptsovNet, operation: Operation) -> SleptsovNet:
     kind = operation.get("kind", "")
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise Refused(f"`kind` is {kind!r:.60}. Give one of {', '.join(map(repr, _KINDS))}.")
     num, field = net.num_places, _KINDS[kind]
     weights = {name: _weights(getattr(net, name)) for name in (field, "outputs")}

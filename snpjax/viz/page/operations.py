@@ -1,4 +1,4 @@
-"""What somebody does to a drawn system: neurons and synapses come, go, move and get other names."""
+"""Operations on a drawn system: neurons and synapses are added, removed, moved and renamed."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace

@@ -14,14 +14,15 @@ from .explored import replayed
 from .stepping import AbstractStepper, Moment, Refused
 
 
-#: How long a search may take, in seconds, and how many configurations it keeps.
+#: How long a search may take, in seconds, and how many configurations it keeps. What is computed in
+#: the graph then has no limit of time of its own.
 _SECONDS, _MOST_CONFIGURATIONS = 30.0, 200_000
 #: The largest number that is looked for.
 MOST_NUMBER = 10_000
 
 
 def checked(model: SpikingSystem | SleptsovNet, text: str) -> Verdict[Any, Any]:
-    """What is known of a property after at most half a minute.
+    """What is known of a property, after a search of at most half a minute.
 
     **Raises:** `Refused` for a text that is not a query, and models that cannot be explored.
     """
@@ -30,6 +31,8 @@ def checked(model: SpikingSystem | SleptsovNet, text: str) -> Verdict[Any, Any]:
         return check(subject, text, seconds=_SECONDS, max_configurations=_MOST_CONFIGURATIONS)
     except (QueryError, NotImplementedError, ValueError) as error:
         raise Refused(f"{error}") from None
+    except MemoryError:
+        raise Refused("The question needs more memory than there is.") from None
 
 
 def witnessed(stepper: AbstractStepper[Any], verdict: Verdict[Any, Any]) -> list[Moment[Any]]:
@@ -40,7 +43,13 @@ def witnessed(stepper: AbstractStepper[Any], verdict: Verdict[Any, Any]) -> list
     """
     subsets = None if verdict.choices is None else verdict.choices.subsets
     some = None if subsets is None else np.asarray(subsets).tolist()
-    return replayed(stepper, verdict.rules.tolist(), verdict.spikes, subsets=some)
+    visited = verdict.graph if verdict.computation is None else verdict.computation
+    caps = None
+    if visited is not None and isinstance(system := visited.system, SpikingSystem):
+        most = [visited.saturate.get(neuron.name, np.inf) for neuron in system.neurons]
+        caps = None if system.is_growing else np.asarray(most)
+    rules = verdict.rules.tolist()
+    return replayed(stepper, rules, verdict.spikes, caps=caps, subsets=some)
 
 
 def numbers_json(model: SpikingSystem | SleptsovNet, up_to: int) -> dict[str, Any]:

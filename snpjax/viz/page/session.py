@@ -16,6 +16,7 @@ from ...io.errors import MAX_SHOWN
 from ...io.formats import formats_of
 from ...spiking import SpikingSystem
 from ...spiking.model.validity import Level
+from .arguments import integer
 from .edits import Edit
 from .explored import MOST_CONFIGURATIONS, explored, follow, graph_json
 from .models import (
@@ -51,6 +52,8 @@ Answer: TypeAlias = dict[str, Any]
 #: Models that are kept: those of the latest pages and edits.
 _MOST_MODELS = 16
 _NUMBERS_IN_ANSWER = 300_000
+#: What a page says of a computation that it has itself.
+_RECORDED = ("rows", "branches", "graph", "rest", "loop", "refused")
 
 
 @dataclass(eq=False)
@@ -254,7 +257,8 @@ class Session:
         kept, run = self._model(question), question.get("run")
         if not isinstance(run, dict) or not isinstance(run.get("rows"), list):
             raise Refused("Give the `run` with its `rows`.")
-        return {"name": f"{_stem(kept.found.name)}.html", "text": page_of(kept.found, run)}
+        shown = {name: run[name] for name in _RECORDED if name in run}
+        return {"name": f"{_stem(kept.found.name)}.html", "text": page_of(kept.found, shown)}
 
     def _explore(self, question: Answer, kept: _Kept) -> Answer:
         most, system = _number(question, "most"), kept.found.system
@@ -275,10 +279,12 @@ class Session:
         if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
             raise Refused(f"`steps` is {steps!r:.60}. Give a list of objects.")
         rows: list[dict[str, Any]] = []
+        stepper, before = kept.stepper, list(kept.stepper.moments)
         for number, step in enumerate(steps, start=at):
             chosen, rest = _pairs(step, "chosen"), _rest(step)
-            some, refused = next_rows(kept.found.system, kept.stepper, number, 1, chosen, rest)
+            some, refused = next_rows(kept.found.system, stepper, number, 1, chosen, rest)
             if refused is not None:
+                stepper.moments = before  # which the page still shows
                 raise refused
             rows += some
         return {"rows": rows}
@@ -379,7 +385,7 @@ def _rest(question: Answer) -> Rest:
 def _pairs(question: Answer, name: str) -> dict[int, int]:
     value = question.get(name, [])
     try:
-        return {int(first): int(second) for first, second in value}
+        return {integer(first, name): integer(second, name) for first, second in value}
     except (TypeError, ValueError):
         raise Refused(f"`{name}` is {value!r:.60}. Give pairs of numbers.") from None
 

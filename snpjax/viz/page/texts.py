@@ -105,8 +105,11 @@ def file_name(path: str) -> str:
     return PurePath(path).name or "model"
 
 
-def _expanded(name: str, system: FileModel) -> SpikingSystem | SleptsovNet:
-    """What is drawn. **Raises:** `ReadError` where it is too large."""
+def check_size(name: str, system: FileModel) -> None:
+    """Refuse what is too large to be drawn.
+
+    **Raises:** `ReadError` with both sizes.
+    """
     if isinstance(system, SleptsovNet):
         kinds = (system.inputs, system.outputs, system.inhibitors, system.tests)
         sizes = system.num_places + system.num_transitions, sum(map(len, kinds))
@@ -120,6 +123,11 @@ def _expanded(name: str, system: FileModel) -> SpikingSystem | SleptsovNet:
             f"are drawn (use {what[1]})"
         )
         raise file_error(name, message)
+
+
+def _expanded(name: str, system: FileModel) -> SpikingSystem | SleptsovNet:
+    """What is drawn. **Raises:** `ReadError` where it is too large."""
+    check_size(name, system)
     if not isinstance(system, PopulationSystem):
         return system
     try:
@@ -202,7 +210,6 @@ def edited_text(
     if format.name == "plingua":
         candidates = chain(candidates, appended(found.text, before, text))
     return next(filter(is_right, candidates), text), format
-    return text, format
 
 
 def is_alone(format: Format) -> bool:

@@ -158,8 +158,12 @@ export class Run extends EventTarget {
     const position = Math.min(this.position, rows.length - 1);
     const answer = await this.asked("replay", { at: split, steps }, split + 1, true);
     if (answer === null) return undefined;
-    this.rows = [...rows]; // the same ones as before, not their like
     this.position = position;
+    if (rows.every((row, at) => String(row.spikes) === String(this.rows[at]?.spikes))) {
+      this.rows = [...rows]; // the same ones as before, not their like
+    } else {
+      throw new Refusal("This branch was made with random synapses: another one with its rules is shown.");
+    }
     return this.announce("moved");
   }
 
