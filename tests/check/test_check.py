@@ -520,7 +520,7 @@ def test_functions_are_properties(countdown):
         snp.check(countdown, lambda c: c["o"])
     with pytest.raises(ValueError, match=r"shape \(\)"):
         snp.check(countdown, lambda c: True)  # pyright: ignore
-    with pytest.raises(TypeError, match="is no property"):
+    with pytest.raises(TypeError, match="is not a property"):
         snp.check(countdown, 3)  # pyright: ignore
     with pytest.raises(KeyError, match="no neuron 'x'"):
         snp.check(countdown, lambda c: c["x"] == 0)
@@ -954,5 +954,5 @@ def test_choosers_are_for_the_questions_among_several(emitting):
         snp.check(emitting, ["eventually halted", "always o <= 2"], chosen="all")
     with pytest.raises(ValueError, match="A number is computed from the graph"):
         snp.check(emitting, ["never halted", "P=? [ F halted ]"], reductions=[snp.Symmetry()])
-    with pytest.raises(TypeError, match="5 is no property"):
+    with pytest.raises(TypeError, match="5 is not a property"):
         snp.check(emitting, ["never halted", 5])
