@@ -221,10 +221,7 @@ class Session:
 
     def _change(self, question: Answer) -> Answer:
         kept = self._model(question)
-        operations = question.get("operations")
-        if not isinstance(operations, list) or not all(isinstance(x, dict) for x in operations):
-            raise Refused(f"`operations` is {operations!r:.60}. Give a list of objects.")
-        system, findings = changed_model(kept.found.system, operations)
+        system, findings = changed_model(kept.found.system, _objects(question, "operations"))
         if system is None:
             return {"read": False, "findings": list(map(asdict, findings))}
         return self._edited(kept, system)
@@ -275,9 +272,7 @@ class Session:
 
     def _replay(self, question: Answer, kept: _Kept) -> Answer:
         """Steps after number `at`, each as it was chosen: those of a branch that was left."""
-        at, steps = _number(question, "at"), question.get("steps")
-        if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
-            raise Refused(f"`steps` is {steps!r:.60}. Give a list of objects.")
+        at, steps = _number(question, "at"), _objects(question, "steps")
         rows: list[dict[str, Any]] = []
         stepper, before = kept.stepper, list(kept.stepper.moments)
         for number, step in enumerate(steps, start=at):
@@ -363,6 +358,13 @@ def _number(question: Answer, name: str) -> int:
     value = question.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
         raise Refused(f"`{name}` is {value!r:.60}. Give a number, 0 or more.")
+    return value
+
+
+def _objects(question: Answer, name: str) -> list[Answer]:
+    value = question.get(name)
+    if not isinstance(value, list) or not all(isinstance(x, dict) for x in value):
+        raise Refused(f"`{name}` is {value!r:.60}. Give a list of objects.")
     return value
 
 

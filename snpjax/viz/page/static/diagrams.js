@@ -147,9 +147,15 @@ export class Diagram extends EventTarget {
     return best;
   }
 
-  // Bring a box near and focus it.
-  approach(node) {
+  // Bring a box into sight; of many, so near that it is an element.
+  bring(node) {
     if (this.isLarge) this.viewport.approach(boxOf(node), NEAR * 1.6);
+    else this.viewport.reveal(boxOf(node));
+  }
+
+  // Bring a box into sight and focus it.
+  approach(node) {
+    this.bring(node);
     node.group?.focus();
   }
 

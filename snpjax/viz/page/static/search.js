@@ -55,8 +55,7 @@ export class Search {
     this.at = (this.at + 1) % this.found.length;
     const node = this.found[this.at];
     find("found").textContent = `${this.at + 1} of ${this.found.length}`;
-    this.network.diagram.viewport.reveal(node);
-    if (this.network.diagram.isLarge) this.network.diagram.viewport.approach({ x: node.x - node.width / 2, y: node.y - node.height / 2, width: node.width, height: node.height }, 0.8);
+    this.network.diagram.bring(node);
     this.network.choose([node.neuron]);
   }
 
