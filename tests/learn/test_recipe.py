@@ -1,6 +1,7 @@
 """From real features to an exact classifier by default settings; batches first; firing."""
 
 import warnings
+from importlib import import_module
 
 import equinox as eqx
 import jax
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from snpjax import learn
-from tests.support.helpers import REPOSITORY, quietly, script
+from tests.support.helpers import quietly
 
 
 def networks(**options):
@@ -298,9 +299,8 @@ def test_populations_fire_at_first(weight_range, inputs, hidden, source, guards)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*hasn't converged yet")
 @pytest.mark.parametrize("name, seeds", [("wine", 2), ("iris", 2), ("breast_cancer", 2)])
-def test_default_settings_are_near_a_network_of_floats(name, seeds, monkeypatch):
+def test_default_settings_are_near_a_network_of_floats(name, seeds):
     """On fewer splits than bench/learning.py, with as wide a margin as they vary by."""
     pytest.importorskip("sklearn")
-    monkeypatch.syspath_prepend(REPOSITORY / "bench")
-    found, floats = script("bench/learning.py").accuracies(name, 64, seeds)
+    found, floats = import_module("learning").accuracies(name, 64, seeds)
     assert found >= floats - 0.03
