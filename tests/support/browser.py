@@ -5,6 +5,7 @@ import re
 import shutil
 import threading
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -49,8 +50,17 @@ def visit(chromium):
     left = []
 
     def open_page(
-        name=None, text=NATURALS, *, url=None, size=(1280, 720), scheme="light", query=None
+        name=None,
+        text=NATURALS,
+        *,
+        url=None,
+        size=(1280, 720),
+        scheme="light",
+        query=None,
+        scripts=None,
+        **options,
     ):
+        """`scripts` replaces files of the page; `options` are of the context."""
         server = None
         if url is None:
             own = (
@@ -60,7 +70,7 @@ def visit(chromium):
             threading.Thread(target=server.serve_forever, daemon=True).start()
             url = server.url
         context = chromium.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme
+            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, **options
         )
         context.set_default_timeout(PATIENCE)
         page = context.new_page()
@@ -73,6 +83,8 @@ def visit(chromium):
             lambda asked: asked.url.startswith((own, "data:", "blob:")) or wrong.append(asked.url),
         )
         page.server = server
+        for file, script in (scripts or {}).items():
+            page.route(f"**/{file}", partial(_answer, script=script))
         left.append((context, server, wrong))
         page.goto(url)
         page.wait_for_selector("body.ready")
@@ -85,6 +97,10 @@ def visit(chromium):
             server.shutdown()
             server.server_close()
         assert not wrong
+
+
+def _answer(route, *, script):
+    route.fulfill(body=script, content_type="text/javascript")
 
 
 def shown(locator):

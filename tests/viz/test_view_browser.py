@@ -19,6 +19,9 @@ from snpjax.spiking.model.rule_syntax import parse_rule
 from snpjax.spiking.view.pretty import typeset
 from snpjax.testing import reference
 from snpjax.viz.page import open_model, recorded_page
+from snpjax.viz.page.assets import asset
+from snpjax.viz.page.palette import palette_json
+from snpjax.viz.page.texts import formats_json
 from tests.support.browser import (
     HOSTILE,
     NATURALS,
@@ -611,3 +614,57 @@ def test_the_loop_of_a_witness_is_played_again_and_again(visit):
     assert seen == [("step 1 of 3, the loop begins", [0, 1, 0]), *around, *around, around[0]]
     page.locator("#to-end").click()
     shown(page.locator("#where")).to_have_text("step 3 of 3, again as in step 1")
+
+
+# ---- texts ----
+
+# Every text of the table between brackets, also what its functions return.
+_MARKED = """
+const marked = (value) =>
+  typeof value === "string" ? `⟦${value}⟧`
+    : typeof value === "function" ? (...values) => marked(value(...values))
+    : Array.isArray(value) ? value.map(marked)
+    : Object.fromEntries(Object.entries(value).map(([key, own]) => [key, marked(own)]));
+export const texts = { ...marked(plain), language: "xx" };
+"""
+
+# What stands outside of brackets on the page, or in names of its elements.
+_UNMARKED = """() => {
+  const found = [];
+  const see = (text) => {
+    let depth = 0;
+    let rest = "";
+    for (const letter of text) {
+      if (letter === "⟦") depth += 1;
+      else if (letter === "⟧") depth -= 1;
+      else if (depth === 0) rest += letter;
+    }
+    if (/[A-Za-z]{2}/.test(rest)) found.push(rest.trim());
+  };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) see(walker.currentNode.data);
+  for (const node of document.querySelectorAll("*")) {
+    const names = ["aria-label", "title", "placeholder", "alt"];
+    for (const name of names) see(node.getAttribute(name) ?? "");
+  }
+  return found;
+}"""
+
+
+def test_a_translation_replaces_every_text(visit):
+    """All that the page shows is in the table, but names, rules, formats and modules."""
+    table = asset("static/texts.js").decode().replace("export const texts", "const plain")
+    page = visit(scripts={"texts.js": table + _MARKED})
+    assert page.get_attribute("html", "lang") == "xx"
+    neuron(page, "echo").click()
+    page.click("#show-branches")
+    step(page, 2)
+    page.click("#show-raster")
+    page.click("#tab-graph")
+    page.click("#explore button")
+    shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+    python = formats_json(), palette_json()
+    known = {value for part in python for x in part for value in x.values() if type(value) is str}
+    names = re.compile(r"chooser|echo|output|natural_numbers\.pli|snpjax")
+    found = {text for text in page.evaluate(_UNMARKED) if text not in known}
+    assert {text for text in found if re.search("[A-Za-z]{2}", names.sub("", text))} == set()

@@ -1,5 +1,7 @@
 // Questions to the server; in a file that was exported, the run that it holds.
 
+import { texts } from "./texts.js";
+
 const recorded = document.getElementById("recorded");
 
 export const isRecorded = recorded !== null;
@@ -21,7 +23,7 @@ export async function ask(call, question = {}) {
       body: JSON.stringify(question),
     });
   } catch {
-    throw new Refusal("The server has ended. Start snpjax view again, and open its new address.");
+    throw new Refusal(texts.serverEnded);
   }
   const isJson = response.headers.get("Content-Type") === "application/json";
   if (!isJson) throw new Refusal((await response.text()).trim());

@@ -1,8 +1,9 @@
 // The computations that were made: a tree whose branches can be walked, named and compared.
 
 import { Refusal } from "./backend.js";
-import { element, fill, find, hint, plural } from "./dom.js";
+import { element, fill, find, hint } from "./dom.js";
 import { splitOf } from "./run.js";
+import { texts } from "./texts.js";
 
 const MOST_BRANCHES = 200;
 const MOST_DIFFERENCES = 8;
@@ -24,7 +25,7 @@ export class Branches {
   // A computation that another one replaces from some step on.
   leave(rows) {
     if (rows.length < 2 || this.branches.some((branch) => branch.rows.at(-1) === rows.at(-1))) return;
-    this.branches.push({ name: `branch ${this.branches.length + 1}`, rows });
+    this.branches.push({ name: texts.branchNumber(this.branches.length + 1), rows });
     if (this.branches.length > MOST_BRANCHES) this.branches.shift();
   }
 
@@ -37,9 +38,9 @@ export class Branches {
     const { run, others } = this;
     if (run.system === null) return fill(this.place);
     if (others.length === 0) {
-      return fill(this.place, hint("There is one computation. Go back, choose another rule and step: both are kept here."));
+      return fill(this.place, hint(texts.oneComputation));
     }
-    const own = element("li", { class: "own" }, element("strong", {}, "shown"), ` ${plural(run.last, "step")}`);
+    const own = element("li", { class: "own" }, element("strong", {}, texts.shownBranch), ` ${texts.steps(run.last)}`);
     fill(this.place, element("ul", { class: "branches" }, own, ...others.map((branch) => this.item(branch))));
     return undefined;
   }
@@ -49,12 +50,12 @@ export class Branches {
     const split = splitOf(branch.rows, run.rows);
     const name = element("input", {
       value: branch.name,
-      "aria-label": "Name of the branch",
+      "aria-label": texts.branchName,
       maxlength: 60,
       change: () => (branch.name = name.value.trim() || branch.name),
     });
-    const about = `${plural(branch.rows.length - 1, "step")}, apart from step ${split + 1}`;
-    const walk = element("button", { click: () => this.walk(branch) }, "Show");
+    const about = texts.branchAbout(branch.rows.length - 1, split + 1);
+    const walk = element("button", { click: () => this.walk(branch) }, texts.show);
     return element("li", {}, name, element("span", { class: "facts" }, about), walk, element("p", { class: "facts" }, this.difference(branch)));
   }
 
@@ -62,14 +63,15 @@ export class Branches {
   difference(branch) {
     const { run } = this;
     const other = branch.rows[run.position];
-    if (other === undefined) return `has no step ${run.position}`;
+    if (other === undefined) return texts.hasNoStep(run.position);
     const names = run.names();
     const differs = run.row.spikes.flatMap((count, neuron) =>
-      other.spikes[neuron] === count ? [] : [`${names[neuron]} ${other.spikes[neuron]} instead of ${count}`],
+      other.spikes[neuron] === count ? [] : [texts.insteadOf(names[neuron], other.spikes[neuron], count)],
     );
-    if (differs.length === 0) return `same ${run.words.count}s in step ${run.position}`;
+    if (differs.length === 0) return run.words.same(run.position);
     const more = differs.length - MOST_DIFFERENCES;
-    return `in step ${run.position}: ${differs.slice(0, MOST_DIFFERENCES).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+    const list = differs.slice(0, MOST_DIFFERENCES).join(", ");
+    return texts.differsInStep(run.position, more > 0 ? `${list} ${texts.andMore(more)}` : list);
   }
 
   async walk(branch) {

@@ -1,8 +1,9 @@
 // Guided mode: which rule each neuron with a choice selects in the next step.
 
 import { isRecorded } from "./backend.js";
-import { element, fill, find, hint, plural, typeset } from "./dom.js";
+import { element, fill, find, hint, typeset } from "./dom.js";
 import { CHOOSER } from "./run.js";
+import { texts } from "./texts.js";
 
 const MOST_NEURONS = 12;
 
@@ -20,7 +21,7 @@ export class Choices {
     const set = () => {
       const value = Number(seed.value);
       const isSeed = Number.isInteger(value) && value >= 0 && value < 2 ** 32 && seed.value !== "";
-      seed.setCustomValidity(isSeed ? "" : "Write a number from 0 to 4294967295.");
+      seed.setCustomValidity(isSeed ? "" : texts.seedRange);
       if (isSeed) run.rest = find("rest-first").checked ? "first" : value;
       else seed.reportValidity();
     };
@@ -55,15 +56,14 @@ export class Choices {
     const { run } = this;
     const { row } = run;
     if (run.system === null) return fill(this.place);
-    if (row.isBlank) return fill(this.place, hint("Preparing the first step…"));
-    if (row.halted) return fill(this.place, hint("It has halted: nothing can happen."));
+    if (row.isBlank) return fill(this.place, hint(texts.preparing));
+    if (row.halted) return fill(this.place, hint(texts.hasHalted));
     const names = run.names();
     const several = row.options.filter(([, rules]) => rules.length > 1);
     const next = run.rows[run.position + 1];
     if (several.length === 0) {
       const firing = row.options.length;
-      const fires = `No neuron has a choice; ${plural(firing, "neuron")} will fire.`;
-      const text = firing === 0 ? "No neuron fires; time goes on." : fires;
+      const text = firing === 0 ? texts.noneFires : texts.noChoice(firing);
       return fill(this.place, hint(run.isNet ? this.onlyOne(row) : text));
     }
     // What is selected comes first.
@@ -76,7 +76,7 @@ export class Choices {
     return fill(
       this.place,
       ...groups,
-      more > 0 ? hint(`and ${plural(more, "neuron")} more with a choice`) : null,
+      more > 0 ? hint(texts.moreChoices(more)) : null,
     );
   }
 
@@ -90,7 +90,7 @@ export class Choices {
 
   onlyOne(row) {
     const [[, [transition]]] = row.options;
-    return `Only ${this.run.text(CHOOSER, transition)} may fire.`;
+    return texts.onlyMayFire(this.run.text(CHOOSER, transition));
   }
 
   group(neuron, rules, name, next) {
@@ -108,14 +108,14 @@ export class Choices {
         change: () => run.choose(neuron, rule),
       });
       const label = element("span", { class: rule === null ? "free" : "rule-text" }, text);
-      const mark = isTaken ? element("span", { class: "taken" }, "taken") : null;
+      const mark = isTaken ? element("span", { class: "taken" }, texts.taken) : null;
       return element("label", { class: "option" }, input, label, mark);
     };
     return element(
       "fieldset",
       { class: "choice" },
-      element("legend", {}, name ?? "transition"),
-      isRecorded ? null : option(null, typeof run.rest === "number" ? "draw" : "first", false),
+      element("legend", {}, name ?? texts.transition),
+      isRecorded ? null : option(null, typeof run.rest === "number" ? texts.draw : texts.first, false),
       ...rules.map((rule) => option(rule, typeset(run.text(neuron, rule)), rule === taken)),
     );
   }

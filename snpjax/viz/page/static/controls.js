@@ -1,30 +1,13 @@
 // Buttons, keys and dialogs.
 
 import { ask, isRecorded, Refusal } from "./backend.js";
-import { element, fill, find, plural, saveAs } from "./dom.js";
+import { element, fill, find, saveAs } from "./dom.js";
 import { savePng, saveSvg } from "./pictures.js";
+import { texts } from "./texts.js";
 
 const MOST_WAITING = 20; // keys that are kept while a step is made
 const MOST_TO_END = 1000;
 const PATIENCE = 400; // milliseconds until it is said that something takes long
-
-const KEYS = [
-  ["→ or n", "step forward"],
-  ["← or b", "step back"],
-  ["Space", "run, pause"],
-  ["Home, End", "to the beginning; run to the end"],
-  ["a, c, d, Delete", "add a neuron; connect, duplicate, remove what is selected"],
-  ["r, Ctrl+A, Escape", "rename; select all, nothing"],
-  ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
-  ["Shift", "select several: click, or draw a rectangle"],
-  ["Tab, arrows", "from neuron to neuron, once one is focused; Enter selects it"],
-  ["/", "search: a name, or a condition such as n3 > 2"],
-  ["1, 2, 3", "system, graph, text"],
-  ["+, −, f", "larger, smaller, show all"],
-  ["o, s, p", "open, save, picture"],
-  ["Ctrl+Enter", "read the text, when it is edited"],
-  ["?", "these keys"],
-];
 
 export class Transport {
   constructor(run) {
@@ -65,8 +48,8 @@ export class Transport {
   get ofLoop() {
     const { loop, position, last } = this.run;
     if (loop === null || position < loop) return "";
-    if (position === last) return `, again as in step ${loop}`;
-    return position === loop ? ", the loop begins" : ", in the loop";
+    if (position === last) return texts.againAs(loop);
+    return position === loop ? texts.loopBegins : texts.inLoop;
   }
 
   show() {
@@ -74,20 +57,19 @@ export class Transport {
     if (!this.canStep) this.pause();
     // The first step of a model is compiled, which takes a moment.
     clearTimeout(this.patience);
-    if (run.busy) this.patience = setTimeout(() => this.say("Working…"), PATIENCE);
+    if (run.busy) this.patience = setTimeout(() => this.say(texts.working), PATIENCE);
     find("to-start").disabled = find("back").disabled = run.position === 0;
     find("step").disabled = find("to-end").disabled = find("run").disabled = !this.canStep;
-    find("run").textContent = this.timer === null ? "Run" : "Pause";
+    find("run").textContent = this.timer === null ? texts.run : texts.pause;
     find("position").max = run.last;
     find("position").value = run.position;
-    const halts = run.row?.halted ? ", halted" : "";
-    find("where").textContent = `step ${run.position} of ${run.last}${halts}${this.ofLoop}`;
+    find("where").textContent = texts.where(run.position, run.last, Boolean(run.row?.halted)) + this.ofLoop;
     if (this.waiting.length > 0 && !run.busy && run.model !== null && !run.row.isBlank) {
       queueMicrotask(() => this.waiting.shift()?.());
     }
     const replaces = run.chosen.size > 0 && run.position < run.last;
-    find("step").textContent = replaces ? "Branch" : "Step";
-    find("step").title = replaces ? "This choice replaces the steps that follow" : "Step (→)";
+    find("step").textContent = replaces ? texts.branch : texts.step;
+    find("step").title = replaces ? texts.branchTip : texts.stepTip;
   }
 
   async act(action) {
@@ -117,7 +99,7 @@ export class Transport {
       await this.attempt(() => this.run.step());
       if (this.timer === null) return;
       const { until, reached } = this.run;
-      if (reached) this.say(`Paused: ${until} in step ${this.run.position}.`);
+      if (reached) this.say(texts.pausedAt(until, this.run.position));
       if (this.canStep && !reached) this.timer = setTimeout(next, Number(find("speed").value));
       else this.pause();
       this.show();
@@ -129,7 +111,7 @@ export class Transport {
   pause() {
     clearTimeout(this.timer);
     this.timer = null;
-    find("run").textContent = "Run";
+    find("run").textContent = texts.run;
   }
 }
 
@@ -200,7 +182,7 @@ export function listenForKeys({ transport, tabs, zoom }) {
 }
 
 export function helpDialog(version) {
-  const items = KEYS.flatMap(([keys, what]) => [element("dt", {}, keys), element("dd", {}, what)]);
+  const items = texts.keys.flatMap(([keys, what]) => [element("dt", {}, keys), element("dd", {}, what)]);
   fill(find("keys"), ...items);
   find("version").textContent = `snpjax ${version}`;
   find("help").addEventListener("click", () => find("help-dialog").showModal());
@@ -216,7 +198,7 @@ export function saveDialog(run, formats, current) {
   const save = async (lossy) => {
     try {
       const answer = await ask("save", { model: run.model, format: choice.value, lossy });
-      if (!answer.written) return tell("This format cannot hold:", answer.losses, true);
+      if (!answer.written) return tell(texts.cannotHold, answer.losses, true);
       saveAs(answer.name, new Blob([answer.text], { type: "text/plain" }));
       return dialog.close();
     } catch (error) {
@@ -226,7 +208,7 @@ export function saveDialog(run, formats, current) {
   };
   const tell = (text, items, mayLose) => {
     const list = items.slice(0, 20).map((item) => element("li", {}, item));
-    const more = items.length > 20 ? element("li", {}, `and ${plural(items.length - 20, "item")} more`) : null;
+    const more = items.length > 20 ? element("li", {}, texts.moreItems(items.length - 20)) : null;
     fill(find("save-losses"), element("p", {}, text), element("ul", {}, ...list, ...(more ? [more] : [])));
     find("save-losses").hidden = false;
     find("save-lossy").hidden = !mayLose;

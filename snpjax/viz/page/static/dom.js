@@ -1,5 +1,7 @@
 // Elements from values. Every text of a model is a text node: nothing of it can become markup.
 
+import { texts } from "./texts.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 export function find(id) {
@@ -26,6 +28,15 @@ function filled(node, attributes, children) {
 
 export function fill(node, ...children) {
   node.replaceChildren(...children.filter((child) => child !== null));
+}
+
+// The texts of the HTML file, which names them only.
+export function fillTexts() {
+  document.documentElement.lang = texts.language;
+  for (const node of document.querySelectorAll("[data-text]")) node.textContent = texts[node.dataset.text];
+  for (const name of ["title", "placeholder", "aria-label"]) {
+    for (const node of document.querySelectorAll(`[data-${name}]`)) node.setAttribute(name, texts[node.getAttribute(`data-${name}`)]);
+  }
 }
 
 // Rules as papers write them: a^2/a -> lambda; 1 becomes a²/a → λ; 1. Names in quotes stay as they
@@ -67,13 +78,9 @@ export function short(count) {
   return `${text.startsWith("-") ? "-" : ""}${text.replace("-", "").slice(0, 3)}·10${raised(digits - 3)}`;
 }
 
-export function plural(count, noun) {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-}
-
 // Spikes in flight in words, of a text as "1 in 3", or nothing.
 export function arrivals(due) {
-  return due === undefined ? "" : `in flight: ${due} step${due.endsWith(" in 1") ? "" : "s"}`;
+  return due === undefined ? "" : texts.inFlight(due);
 }
 
 export function shortened(text, length) {

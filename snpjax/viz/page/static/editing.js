@@ -1,7 +1,8 @@
 // Changes of the drawing: what is added, connected, renamed and removed, and the way back.
 
 import { ask, isRecorded, Refusal } from "./backend.js";
-import { drawn, element, fill, find, plural } from "./dom.js";
+import { drawn, element, fill, find } from "./dom.js";
+import { texts } from "./texts.js";
 
 const MOST_UNDONE = 100;
 
@@ -38,7 +39,7 @@ export class Editing {
 
   palette(modules) {
     const options = modules.map(({ name, title, help }) => element("option", { value: name, title: help }, title));
-    fill(find("module"), element("option", { value: "" }, "Module…"), ...options);
+    fill(find("module"), element("option", { value: "" }, texts.chooseModule), ...options);
     this.modules = new Map(modules.map((module) => [module.name, module]));
   }
 
@@ -65,7 +66,7 @@ export class Editing {
     find("tool-transition").hidden = !isNet;
     find("module").hidden = isNet;
     find("tool-copy").hidden = isNet;
-    find("tool-add").textContent = isNet ? "+ Place" : "+ Neuron";
+    find("tool-add").textContent = isNet ? texts.addPlace : texts.addNeuron;
     find("tool-connect").disabled = selection.nodes.size === 0;
     find("tool-copy").disabled = selection.nodes.size === 0;
     find("tool-remove").disabled = selection.nodes.size === 0 && selection.edge === null;
@@ -105,7 +106,7 @@ export class Editing {
     const operation = { do: "insert", module: value };
     if (sizes !== null) {
       const [least, usual, most] = sizes;
-      const size = prompt(`How large is the ${title}, from ${least} to ${most}?`, usual);
+      const size = prompt(texts.moduleSize(title, least, most), usual);
       if (size === null) return;
       operation.size = Number(size);
     }
@@ -119,7 +120,7 @@ export class Editing {
     const { nodes } = this.network.selection;
     if (nodes.size === 0) return;
     this.sources = [...nodes];
-    this.say(`Select where ${plural(nodes.size, this.run.isNet ? "arc" : "synapse")} will end. Escape ends this.`);
+    this.say(this.run.isNet ? texts.selectArcEnds(nodes.size) : texts.selectSynapseEnds(nodes.size));
     this.renew();
   }
 
@@ -169,7 +170,7 @@ export class Editing {
   async change(operations, { select = [], fromNumber = null, gone = new Set(), places = [] } = {}) {
     const { run, network } = this;
     if (this.isBarred?.()) {
-      return void this.say("The text was changed, too. Read it first, or open the file again.");
+      return void this.say(texts.textWasChanged);
     }
     network.remember();
     const positions = run.isNet || run.system.grows ? null : network.positions();
@@ -255,7 +256,7 @@ export class Editing {
 export function handle(diagram, node, emit) {
   const { width, height } = node;
   const knob = drawn("circle", { class: "handle", cx: width, cy: height / 2, r: 7 });
-  const hint = drawn("title", {}, "Drag to where a synapse ends");
+  const hint = drawn("title", {}, texts.dragToEnd);
   knob.append(hint);
   knob.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;

@@ -2,7 +2,8 @@
 
 import { ask, isRecorded, Refusal } from "./backend.js";
 import { Diagram } from "./diagrams.js";
-import { drawn, find, plural, shortened } from "./dom.js";
+import { drawn, find, shortened } from "./dom.js";
+import { texts } from "./texts.js";
 
 const MOST_LETTERS = 40;
 const LETTER = 7.3;
@@ -32,7 +33,7 @@ export class GraphView {
     const { run } = this;
     const { model } = run;
     if (model === null) return;
-    this.status.textContent = "Exploring…";
+    this.status.textContent = texts.exploring;
     try {
       const found = await ask("explore", { model, most: Number(find("most").value) || 1 });
       if (model === run.model) this.show(found);
@@ -50,7 +51,7 @@ export class GraphView {
       const own = shortened(text, MOST_LETTERS);
       const node = {
         id,
-        label: `configuration ${id}, ${text}${halting.has(id) ? ", halting" : ""}`,
+        label: texts.configuration(id, text, halting.has(id)),
         isTarget: true,
         kind: `state${halting.has(id) ? " halting" : ""}${open.has(id) ? " open" : ""}`,
         width: own.length * LETTER + 26,
@@ -65,9 +66,9 @@ export class GraphView {
       label: shortened(label, 24),
     }));
     this.diagram.draw(nodes, edges);
-    const sizes = `${plural(nodes.length, "configuration")}, ${plural(found.choices, "choice")}, ${found.halting.length.toLocaleString("en")} halting`;
-    const whole = found.complete ? "complete" : `not complete: ${found.stop}`;
-    const hidden = found.choices > 0 && edges.length === 0 ? "; too many choices to be drawn" : "";
+    const sizes = texts.explored(nodes.length, found.choices, found.halting.length);
+    const whole = found.complete ? texts.complete : texts.notComplete(found.stop);
+    const hidden = found.choices > 0 && edges.length === 0 ? texts.tooManyChoices : "";
     this.status.textContent = `${sizes} · ${whole}${hidden}`;
     this.mark();
   }
@@ -94,7 +95,7 @@ export class GraphView {
       this.path = await this.run.go(id);
       this.rows = [...this.run.rows];
       this.mark();
-      this.status.textContent = `configuration ${id} is shown, after ${plural(this.run.position, "step")}`;
+      this.status.textContent = texts.configurationShown(id, this.run.position);
     } catch (error) {
       this.fail(error);
     }

@@ -1,7 +1,8 @@
 // The selected neuron: what it is doing, and its spikes and rules to be changed.
 
 import { ask, isRecorded, Refusal } from "./backend.js";
-import { arrivals, element, fill, find, findingItem, hint, plural, typeset } from "./dom.js";
+import { arrivals, element, fill, find, findingItem, hint, typeset } from "./dom.js";
+import { texts } from "./texts.js";
 
 const CHECK_AFTER = 180; // milliseconds without a key
 
@@ -20,12 +21,11 @@ export class Inspector {
     clearTimeout(this.timer);
     const { run } = this;
     if (run.system === null || neuron === null) {
-      const more = isRecorded ? "" : ", and to change it";
-      return fill(this.place, hint(`Select something in the drawing to see more of it${more}.`));
+      return fill(this.place, hint(isRecorded ? texts.selectSomething : texts.selectToChange));
     }
     const initial = run.system.neurons[neuron];
     this.now = element("p", { class: "now" });
-    const others = count > 1 ? hint(`and ${plural(count - 1, "more")}`.replace("mores", "more")) : null;
+    const others = count > 1 ? hint(texts.andMore(count - 1)) : null;
     const about = [element("h3", {}, run.names()[neuron]), others, this.now];
     // What is edited is the beginning: not what a neuron became by division.
     if (isRecorded || initial?.spikes === undefined || run.label(neuron) !== initial.label) {
@@ -47,21 +47,21 @@ export class Inspector {
       input: () => this.changed(),
     });
     this.rules.value = this.onSynapses
-      ? "The rules are on the synapses: edit the text."
+      ? texts.rulesOnSynapses
       : run.rules(neuron).join("\n");
     this.before = this.rules.value;
     this.findings = element("ol", { id: "edit-findings", class: "findings", role: "status" });
-    this.apply = element("button", { class: "primary", disabled: true }, "Apply");
+    this.apply = element("button", { class: "primary", disabled: true }, texts.apply);
     const shared = run.system.neurons.filter((other) => other.label === initial.label).length;
     const form = element(
       "form",
       { submit: (event) => this.submit(event) },
-      element("label", { for: "edit-spikes" }, `${run.words.count}s in the beginning`),
+      element("label", { for: "edit-spikes" }, run.words.beginning),
       this.spikes,
-      ...(run.isNet ? [] : [element("label", { for: "edit-rules" }, "rules, one a line"), this.rules]),
-      shared > 1 ? hint(`${plural(shared, "neuron")} have the label ${initial.label}, and so these rules.`) : null,
+      ...(run.isNet ? [] : [element("label", { for: "edit-rules" }, texts.rulesField), this.rules]),
+      shared > 1 ? hint(texts.sharedRules(shared, initial.label)) : null,
       this.findings,
-      element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.show(neuron) }, "Undo")),
+      element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.show(neuron) }, texts.undo)),
     );
     fill(this.place, ...about, form, this.nameForm(neuron), this.endsForm(neuron));
     return this.state();
@@ -79,7 +79,7 @@ export class Inspector {
       this.onchange?.([{ do: "rename", neuron, name: field.value }], { select: [neuron] });
     };
     field.addEventListener("change", rename);
-    return element("form", { submit: rename }, element("label", { for: "edit-name" }, "name"), field);
+    return element("form", { submit: rename }, element("label", { for: "edit-name" }, texts.name), field);
   }
 
   // Whether the neuron is an input, and with which train, and whether it is an output.
@@ -88,7 +88,7 @@ export class Inspector {
     if (run.isNet) return null;
     const name = run.names()[neuron];
     const train = run.system.input[name];
-    const field = element("input", { id: "edit-input", value: train?.join(" ") ?? "", placeholder: "none; such as 1 0 2", autocomplete: "off" });
+    const field = element("input", { id: "edit-input", value: train?.join(" ") ?? "", placeholder: texts.inputExample, autocomplete: "off" });
     const change = (operation) => this.onchange?.([{ neuron, ...operation }], { select: [neuron] });
     const give = (event) => {
       event.preventDefault();
@@ -108,9 +108,9 @@ export class Inspector {
     return element(
       "form",
       { submit: give },
-      element("label", { for: "edit-input" }, "input: spikes in step 1, 2, …"),
+      element("label", { for: "edit-input" }, texts.inputField),
       field,
-      element("label", { class: "check" }, box, " output neuron"),
+      element("label", { class: "check" }, box, ` ${texts.outputField}`),
     );
   }
 
@@ -132,9 +132,9 @@ export class Inspector {
     const form = element(
       "form",
       { submit: weigh },
-      element("label", { for: "edit-weight" }, "weight"),
+      element("label", { for: "edit-weight" }, texts.weight),
       field,
-      element("div", { class: "row" }, element("button", { class: "primary" }, "Apply")),
+      element("div", { class: "row" }, element("button", { class: "primary" }, texts.apply)),
     );
     fill(this.place, element("h3", {}, `${source} → ${target}`), isRecorded ? null : form);
   }
@@ -146,13 +146,13 @@ export class Inspector {
     if (neuron >= run.names().length) return this.show(null);
     const timer = row.timer.get(neuron) ?? 0;
     const count = row.spikes[neuron];
-    const parts = count === undefined ? [] : [`${plural(count, run.words.count)} in step ${row.step}`];
-    if (count === undefined && row.can.has(neuron)) parts.push("may fire");
-    if (timer > 0) parts.push(`closed for ${plural(timer, "step")}`);
-    if (row.waiting.has(neuron)) parts.push(`${row.waiting.get(neuron)} waiting to leave`);
+    const parts = count === undefined ? [] : [texts.inStep(run.words.counted(count), row.step)];
+    if (count === undefined && row.can.has(neuron)) parts.push(texts.mayFire);
+    if (timer > 0) parts.push(texts.closedFor(timer));
+    if (row.waiting.has(neuron)) parts.push(texts.waitingToLeave(row.waiting.get(neuron)));
     if (row.due.has(neuron)) parts.push(arrivals(row.due.get(neuron)));
     const fired = row.done.get(neuron);
-    if (fired !== undefined) parts.push(run.isNet ? fired[1] : `selected ${typeset(fired[1])}`);
+    if (fired !== undefined) parts.push(run.isNet ? fired[1] : texts.selectedRule(typeset(fired[1])));
     this.now.textContent = parts.join(" · ");
   }
 
@@ -185,7 +185,7 @@ export class Inspector {
     clearTimeout(this.timer);
     try {
       if (this.isBarred?.()) {
-        throw new Refusal("The text was changed, too. Read it first, or open the file again.");
+        throw new Refusal(texts.textWasChanged);
       }
       const answer = await ask("edit", this.question);
       if (answer.read) this.onedit?.(answer, this.neuron);
@@ -204,7 +204,7 @@ export class Inspector {
 
   finding(finding) {
     const { part, line, column } = finding;
-    const where = line === null ? null : `line ${line}, column ${column}`;
+    const where = line === null ? null : texts.position(line, column);
     const go = () => {
       const field = part === "spikes" ? this.spikes : this.rules;
       field.focus();

@@ -4,7 +4,7 @@ import { ask, isRecorded, recording, watchServer } from "./backend.js";
 import { Branches } from "./branches.js";
 import { Choices } from "./choices.js";
 import { helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
-import { element, fill, find, plural, saveAs } from "./dom.js";
+import { element, fill, fillTexts, find, saveAs } from "./dom.js";
 import { Editing } from "./editing.js";
 import { GraphView } from "./graph.js";
 import { Inspector } from "./inspector.js";
@@ -15,7 +15,10 @@ import { Run } from "./run.js";
 import { Search } from "./search.js";
 import { Table } from "./table.js";
 import { TextEditor } from "./text.js";
+import { texts } from "./texts.js";
 import { Trains } from "./trains.js";
+
+fillTexts();
 
 const run = new Run();
 const network = new Network(run);
@@ -64,7 +67,7 @@ function shown(answer, selected, { isEdit = false } = {}) {
   if (!answer.read) {
     run.clear();
     run.rows = [];
-    find("network-empty").textContent = "The text has errors. Mend them in the tab Text.";
+    find("network-empty").textContent = texts.unreadable;
     tabs.show("text");
     return;
   }
@@ -80,24 +83,22 @@ function shown(answer, selected, { isEdit = false } = {}) {
 }
 
 function subtitle({ read, name, system, edited }) {
-  if (!read) return "not read";
+  if (!read) return texts.notRead;
   const own = system.name && system.name !== name ? name : null;
   const sizes = system.kind === "net" ? sizesOfNet(system) : sizesOfSystem(system);
-  const parts = [own, ...sizes, ...system.remarks, edited ? "edited" : null];
+  const parts = [own, ...sizes, ...system.remarks, edited ? texts.edited : null];
   return parts.filter(Boolean).join(" · ");
 }
 
 function sizesOfNet({ neurons, synapses }) {
   const places = neurons.filter((node) => node.spikes !== undefined).length;
-  const transitions = plural(neurons.length - places, "transition");
-  return [plural(places, "place"), transitions, plural(synapses.length, "arc")];
+  return [texts.places(places), texts.transitions(neurons.length - places), texts.arcs(synapses.length)];
 }
 
 function sizesOfSystem({ neurons, rules, synapses }) {
   const ofNeurons = Object.values(rules).reduce((sum, own) => sum + own.length, 0);
   const onSynapses = synapses.reduce((sum, synapse) => sum + synapse[3].length, 0);
-  const numRules = plural(ofNeurons + onSynapses, "rule");
-  return [plural(neurons.length, "neuron"), numRules, plural(synapses.length, "synapse")];
+  return [texts.neurons(neurons.length), texts.rules(ofNeurons + onSynapses), texts.synapses(synapses.length)];
 }
 
 function selected() {
@@ -112,14 +113,7 @@ function selected() {
 }
 
 function legend() {
-  const ofNet = { may: "may fire", fired: "fired in this step", sent: "tokens moved" };
-  const ofSystem = {
-    can: "applicable",
-    fired: "selected in this step",
-    sent: "spikes sent",
-    closed: "closed",
-  };
-  const items = Object.entries(run.isNet ? ofNet : ofSystem);
+  const items = Object.entries(run.isNet ? texts.legendOfNet : texts.legendOfSystem);
   fill(find("legend"), ...items.map(([kind, text]) => element("li", { class: kind }, text)));
 }
 

@@ -2,8 +2,9 @@
 
 import { isRecorded } from "./backend.js";
 import { Diagram } from "./diagrams.js";
-import { arrivals, drawn, find, plural, short, shortened, typeset } from "./dom.js";
+import { arrivals, drawn, find, short, shortened, typeset } from "./dom.js";
 import { handle } from "./editing.js";
+import { texts } from "./texts.js";
 
 // With more neurons their rules are shown of the selected one only.
 const MOST_WITH_RULES = 60;
@@ -71,11 +72,11 @@ export class Network extends EventTarget {
     names.forEach((name, neuron) => {
       const label = run.system.grows ? run.label(neuron) : name; // what inputs and outputs name
       if (run.system.input[label] !== undefined) {
-        nodes.push(endNode(`in ${neuron}`, "in", neuron, true));
+        nodes.push(endNode(`in ${neuron}`, texts.input, neuron, true));
         edges.push({ source: `in ${neuron}`, target: neuron, label: "" });
       }
       if (outputs.has(label)) {
-        const node = endNode(`out ${neuron}`, "out", neuron, false);
+        const node = endNode(`out ${neuron}`, texts.output, neuron, false);
         nodes.push(node);
         const rules = this.onSynapse(onEnvironment.get(neuron) ?? []);
         edges.push({ source: neuron, target: `out ${neuron}`, label: rules.join("  ") });
@@ -147,7 +148,7 @@ export class Network extends EventTarget {
     const isTransition = this.run.isNet;
     const all = this.isCompact ? [] : this.run.rules(neuron);
     const rules = all.slice(0, MOST_RULES).map((rule) => shortened(typeset(rule), MOST_LETTERS));
-    if (all.length > MOST_RULES) rules.push(`… ${all.length - MOST_RULES} more`);
+    if (all.length > MOST_RULES) rules.push(texts.moreRules(all.length - MOST_RULES));
     const title = shortened(name, this.isCompact ? 14 : 28);
     const widest = Math.max(0, ...rules.map((rule) => width(rule, "rule") + 18));
     const node = {
@@ -155,8 +156,8 @@ export class Network extends EventTarget {
       neuron,
       label: name,
       title,
-      called: isTransition ? "transition" : "neuron",
-      counted: "spike",
+      called: isTransition ? texts.transition : texts.neuron,
+      counted: texts.spikes,
       isTarget: true,
       kind: isTransition ? "neuron transition" : "neuron",
       width: Math.max(
@@ -231,8 +232,8 @@ export class Network extends EventTarget {
     const state = `${timer} ${pending} ${due ?? ""}`;
     if (shown.state !== state) {
       node.group.classList.toggle("closed", timer > 0);
-      const waits = pending === 0 ? "" : ` · ${short(pending)} waiting`;
-      const notes = [timer > 0 ? `closed ${timer}${waits}` : "", due ?? ""];
+      const waits = pending === 0 ? "" : ` · ${texts.waitingNote(short(pending))}`;
+      const notes = [timer > 0 ? `${texts.closedNote(timer)}${waits}` : "", due ?? ""];
       node.note.textContent = notes.filter(Boolean).join(" · ");
     }
     const chosen = this.run.chosen.get(neuron) ?? -1;
@@ -328,13 +329,12 @@ function describe(node, row) {
   const can = row.can.get(neuron) ?? [];
   const timer = row.timer.get(neuron) ?? 0;
   const count = row.spikes[neuron];
-  const parts = count === undefined ? [] : [plural(count, node.counted)];
-  if (timer > 0) parts.push(`closed for ${plural(timer, "step")}`);
+  const parts = count === undefined ? [] : [node.counted(count)];
+  if (timer > 0) parts.push(texts.closedFor(timer));
   if (row.due.has(neuron)) parts.push(arrivals(row.due.get(neuron)));
-  if (can.length > 0) parts.push(plural(can.length, "applicable rule"));
-  if (row.done.has(neuron)) parts.push("fired");
-  const rest = parts.length > 0 ? `: ${parts.join(", ")}` : "";
-  node.group.setAttribute("aria-label", `${node.called} ${node.label}${rest}`);
+  if (can.length > 0) parts.push(texts.applicableRules(can.length));
+  if (row.done.has(neuron)) parts.push(texts.fired);
+  node.group.setAttribute("aria-label", texts.described(node.called, node.label, parts.join(", ")));
 }
 
 function paintNeuron(group, node, title, rules, isTransition) {
@@ -377,7 +377,7 @@ function paintNeuron(group, node, title, rules, isTransition) {
 // What an output sent in this step.
 function showSent(node) {
   if (!node.group) return;
-  node.text.textContent = node.sent === 0 ? "out" : `out ${short(node.sent)}`;
+  node.text.textContent = node.sent === 0 ? texts.output : texts.sent(short(node.sent));
   node.group.classList.toggle("fires", node.sent !== 0);
 }
 
@@ -395,8 +395,8 @@ function placeNode(name, neuron) {
     neuron,
     label: name,
     title,
-    called: "place",
-    counted: "token",
+    called: texts.place,
+    counted: texts.tokens,
     isTarget: true,
     kind: "neuron place",
     width: Math.max(46, width(title, "name") + 4),

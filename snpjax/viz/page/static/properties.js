@@ -2,6 +2,7 @@
 
 import { ask, Refusal } from "./backend.js";
 import { element, fill, find } from "./dom.js";
+import { texts } from "./texts.js";
 
 export class Properties {
   constructor(run) {
@@ -25,7 +26,7 @@ export class Properties {
       const answer = await this.run.prove(query);
       if (answer === null) return;
       const isShown = answer.rows !== null;
-      this.say(answer.status, answer.text, isShown ? "The computation that shows it is in the drawing and the table." : "");
+      this.say(answer.status, answer.text, isShown ? texts.witnessShown : "");
     });
   }
 
@@ -36,14 +37,14 @@ export class Properties {
     await this.attempt(async () => {
       const { numbers, complete } = await ask("numbers", { model, most });
       if (model !== this.run.model) return;
-      const found = numbers.length > 0 ? numbers.join(", ") : "none";
-      const all = complete >= most ? "none is missing" : `none up to ${complete} is missing`;
-      this.say("numbers", `numbers up to ${most}: ${found} (${all})`);
+      const found = numbers.length > 0 ? numbers.join(", ") : texts.noNumbers;
+      const all = complete >= most ? texts.noneMissing : texts.noneMissingUpTo(complete);
+      this.say("numbers", texts.numbers(most, found, all));
     });
   }
 
   async attempt(action) {
-    this.say("working", "Working…");
+    this.say("working", texts.working);
     try {
       await action();
     } catch (error) {

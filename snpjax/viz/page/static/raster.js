@@ -1,7 +1,8 @@
 // What fired and what was held, over the steps: a raster, and the counts of what is selected. Both
 // share the cursor of the drawing, and a click goes to a step.
 
-import { element, fill, find, hint, plural, shortened, typeset } from "./dom.js";
+import { element, fill, find, hint, shortened, typeset } from "./dom.js";
+import { texts } from "./texts.js";
 
 const LEFT = 110; // pixels for names
 const ABOVE = 20;
@@ -107,8 +108,8 @@ export class Raster extends AbstractPlot {
         fired += 1;
       }
     }
-    const what = run.isNet ? "firing" : "rule";
-    this.canvas.setAttribute("aria-label", `Raster of steps ${from} to ${from + shown - 1}: ${plural(fired, what)} selected`);
+    const name = run.isNet ? texts.rasterOfFirings : texts.rasterOfRules;
+    this.canvas.setAttribute("aria-label", name(from, from + shown - 1, fired));
   }
 
   say(event) {
@@ -117,7 +118,7 @@ export class Raster extends AbstractPlot {
     const name = this.run.names()[neuron];
     if (step === null || name === undefined) return void (this.canvas.title = "");
     const fired = this.run.rows[step].done.get(neuron);
-    this.canvas.title = `${name}, step ${step}${fired ? `: ${typeset(fired[1])}` : ""}`;
+    this.canvas.title = texts.inStepOf(name, step, fired ? typeset(fired[1]) : "");
   }
 }
 
@@ -169,10 +170,10 @@ export class Counts extends AbstractPlot {
       return item;
     });
     const left = known - neurons.length;
-    const more = own.length === 0 && left > 0 ? hint(`and ${plural(left, run.words.node)} more; select some to see them`) : null;
+    const more = own.length === 0 && left > 0 ? hint(run.words.moreToSelect(left)) : null;
     fill(this.key, ...items, more);
     const text = neurons.map((neuron) => `${names[neuron]} ${run.row.spikes[neuron]}`).join(", ");
-    this.canvas.setAttribute("aria-label", `Counts over steps ${from} to ${from + shown - 1}; in step ${run.position}: ${text}`);
+    this.canvas.setAttribute("aria-label", texts.countsOver(from, from + shown - 1, run.position, text));
   }
 
   say() {}

@@ -2,12 +2,26 @@
 // for the step after it.
 
 import { ask, isRecorded, recording, Refusal } from "./backend.js";
+import { texts } from "./texts.js";
 
 // Who chooses in a net: nobody in particular.
 export const CHOOSER = -1;
 
 // What the server says of a configuration; the rest is derived.
 const FIELDS = ["step", "spikes", "timers", "pending", "flights", "options", "texts", "halted", "fired", "emitted", "outputs", "network"];
+
+const OF_SYSTEM = {
+  counted: texts.spikes,
+  beginning: texts.spikesInBeginning,
+  same: texts.sameSpikes,
+  moreToSelect: texts.moreNeuronsToSelect,
+};
+const OF_NET = {
+  counted: texts.tokens,
+  beginning: texts.tokensInBeginning,
+  same: texts.sameTokens,
+  moreToSelect: texts.morePlacesToSelect,
+};
 
 export class Run extends EventTarget {
   constructor() {
@@ -152,9 +166,9 @@ export class Run extends EventTarget {
       this.position = Math.min(this.position, this.last);
       return this.announce("moved");
     }
-    if (this.busy) throw new Refusal("A step is being made. Wait for it.");
+    if (this.busy) throw new Refusal(texts.stepIsMade);
     const steps = rows.slice(split + 1).map((row) => row.by);
-    if (steps.includes(undefined)) throw new Refusal("This branch was not made step by step.");
+    if (steps.includes(undefined)) throw new Refusal(texts.notStepByStep);
     const position = Math.min(this.position, rows.length - 1);
     const answer = await this.asked("replay", { at: split, steps }, split + 1, true);
     if (answer === null) return undefined;
@@ -162,7 +176,7 @@ export class Run extends EventTarget {
     if (rows.every((row, at) => String(row.spikes) === String(this.rows[at]?.spikes))) {
       this.rows = [...rows]; // the same ones as before, not their like
     } else {
-      throw new Refusal("This branch was made with random synapses: another one with its rules is shown.");
+      throw new Refusal(texts.madeAtRandom);
     }
     return this.announce("moved");
   }
@@ -184,14 +198,14 @@ export class Run extends EventTarget {
   // The shortest path to a configuration of the graph; its configurations by number.
   async go(configuration) {
     // The server knows one computation, and answers in the order in which it is asked.
-    if (this.busy) throw new Refusal("A step is being made. Wait for it.");
+    if (this.busy) throw new Refusal(texts.stepIsMade);
     const answer = await this.asked("go", { configuration }, 0, true);
     return answer?.path ?? null;
   }
 
   // What is known of a property; its witness becomes the computation that is shown.
   async prove(query) {
-    if (this.busy) throw new Refusal("A step is being made. Wait for it.");
+    if (this.busy) throw new Refusal(texts.stepIsMade);
     return this.asked("property", { query }, 0, false);
   }
 
@@ -251,9 +265,9 @@ export class Run extends EventTarget {
     return this.system?.kind === "net";
   }
 
-  // What is counted, and where.
+  // What is counted.
   get words() {
-    return this.isNet ? { count: "token", node: "place" } : { count: "spike", node: "neuron" };
+    return this.isNet ? OF_NET : OF_SYSTEM;
   }
 
   names() {
@@ -273,9 +287,9 @@ export class Run extends EventTarget {
 
   // A rule that a neuron may select now.
   text(neuron, rule) {
-    const { texts } = this.row;
-    if (texts === undefined) return this.rules(neuron)[rule] ?? "";
-    const [, own] = texts.find(([other]) => other === neuron);
+    const rules = this.row.texts;
+    if (rules === undefined) return this.rules(neuron)[rule] ?? "";
+    const [, own] = rules.find(([other]) => other === neuron);
     return own[this.row.can.get(neuron).indexOf(rule)];
   }
 
@@ -289,7 +303,7 @@ function dueOf(flights) {
   const due = new Map();
   for (const [neuron, steps, count] of flights) {
     const before = due.has(neuron) ? `${due.get(neuron)}, ` : "";
-    due.set(neuron, `${before}${count} in ${steps}`);
+    due.set(neuron, before + texts.arrives(count, steps));
   }
   return due;
 }

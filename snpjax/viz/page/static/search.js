@@ -1,7 +1,8 @@
 // Finding neurons by their names, and steps by a condition.
 
 import { isRecorded, Refusal } from "./backend.js";
-import { find, plural } from "./dom.js";
+import { find } from "./dom.js";
+import { texts } from "./texts.js";
 
 export class Search {
   constructor(run, network) {
@@ -44,7 +45,7 @@ export class Search {
     this.found = (network.neurons ?? []).filter((node) => node.isFound);
     // Exact names come first.
     this.found.sort((a, b) => (b.label === text) - (a.label === text));
-    find("found").textContent = wanted === "" || this.isCondition ? "" : `${this.found.length} found`;
+    find("found").textContent = wanted === "" || this.isCondition ? "" : texts.found(this.found.length);
     network.diagram.overview.request();
   }
 
@@ -54,7 +55,7 @@ export class Search {
     if (this.found.length === 0) return;
     this.at = (this.at + 1) % this.found.length;
     const node = this.found[this.at];
-    find("found").textContent = `${this.at + 1} of ${this.found.length}`;
+    find("found").textContent = texts.foundAt(this.at + 1, this.found.length);
     this.network.diagram.bring(node);
     this.network.choose([node.neuron]);
   }
@@ -66,11 +67,11 @@ export class Search {
       const steps = await run.where(text);
       const later = steps.find((step) => step > run.position) ?? steps[0];
       if (later === undefined) {
-        find("found").textContent = `in none of ${plural(run.rows.length, "step")}`;
+        find("found").textContent = texts.foundNever(run.rows.length);
         return;
       }
       run.show(later);
-      find("found").textContent = `step ${later}, ${steps.indexOf(later) + 1} of ${steps.length}`;
+      find("found").textContent = texts.foundInStep(later, steps.indexOf(later) + 1, steps.length);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       find("found").textContent = error.message.split("\n")[0];

@@ -1,7 +1,8 @@
 // The configurations as a table: a row for every step, of which those around the shown one are
 // there.
 
-import { arrivals, element, fill, find, plural, raised, short, shortened, typeset } from "./dom.js";
+import { arrivals, element, fill, find, raised, short, shortened, typeset } from "./dom.js";
+import { texts } from "./texts.js";
 
 // Of more columns only those that are seen are there; they are this wide, in pixels.
 const MOST_COLUMNS = 24;
@@ -63,8 +64,8 @@ export class Table {
     const more = isWide ? this.gap("th", this.counts - this.first - this.columns) : [];
     if (isWide) heads.unshift(...this.gap("th", this.first));
     this.body = element("tbody");
-    const last = element("th", { scope: "col", class: "fired" }, run.isNet ? "what fired" : "rules selected in this step");
-    const head = element("tr", {}, element("th", { scope: "col" }, "step"), ...heads, ...more, last);
+    const last = element("th", { scope: "col", class: "fired" }, run.isNet ? texts.whatFired : texts.rulesSelected);
+    const head = element("tr", {}, element("th", { scope: "col" }, texts.stepHead), ...heads, ...more, last);
     fill(this.table, element("thead", {}, head), this.body);
     return this.show();
   }
@@ -124,7 +125,7 @@ export class Table {
       const isClosed = timer !== undefined;
       const kind = isClosed ? "closed" : count === 0 ? "zero" : "";
       const due = row.due.get(neuron);
-      const notes = [isClosed ? `closed for ${plural(timer, "step")}` : "", arrivals(due)];
+      const notes = [isClosed ? texts.closedFor(timer) : "", arrivals(due)];
       const title = notes.filter(Boolean).join(" · ") || null;
       const text = `${short(count)}${isClosed ? `⁽${raised(timer)}⁾` : ""}${due ? ` (${due})` : ""}`;
       return element("td", { class: kind, title }, text);
@@ -135,23 +136,24 @@ export class Table {
     if (isWide) cells.unshift(...this.gap("td", this.first));
     const go = element(
       "button",
-      { click: () => this.run.show(index), "aria-label": `Show step ${row.step}` },
+      { click: () => this.run.show(index), "aria-label": texts.showStep(row.step) },
       String(row.step),
     );
     const fired = row.fired
       .slice(0, MOST_FIRED)
       .map(([neuron, , text]) => `${this.names[neuron] ?? neuron}: ${typeset(text)}`)
       .join("   ");
-    const more = row.fired.length > MOST_FIRED ? `   and ${row.fired.length - MOST_FIRED} more` : "";
-    const end = index === 0 ? `initial ${this.run.isNet ? "marking" : "configuration"}` : fired + more;
-    const halts = row.halted ? element("span", { class: "halts" }, "halts") : null;
+    const more = row.fired.length > MOST_FIRED ? `   ${texts.andMore(row.fired.length - MOST_FIRED)}` : "";
+    const initial = this.run.isNet ? texts.initialMarking : texts.initialConfiguration;
+    const end = index === 0 ? initial : fired + more;
+    const halts = row.halted ? element("span", { class: "halts" }, texts.halts) : null;
     return element(
       "tr",
       {},
       element("th", { scope: "row" }, go),
       ...cells,
       ...hidden,
-      element("td", { class: "fired" }, end, halts, element("span", { class: "repeats" }, "repeats from here")),
+      element("td", { class: "fired" }, end, halts, element("span", { class: "repeats" }, texts.repeats)),
     );
   }
 }

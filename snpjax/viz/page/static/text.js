@@ -1,8 +1,9 @@
 // The text of the model: findings at their places, and a field to mend them.
 
 import { ask, isRecorded, Refusal } from "./backend.js";
-import { element, fill, find, findingItem, plural } from "./dom.js";
+import { element, fill, find, findingItem } from "./dom.js";
 import { selectPlace } from "./inspector.js";
+import { texts } from "./texts.js";
 
 const READ_AFTER = 700; // milliseconds without a key
 
@@ -32,7 +33,7 @@ export class TextEditor {
   formats(formats) {
     const readable = formats.filter((format) => format.read);
     const options = readable.map(({ name, title }) => element("option", { value: name }, title));
-    fill(find("format"), element("option", { value: "" }, "as the name says"), ...options);
+    fill(find("format"), element("option", { value: "" }, texts.formatOfName), ...options);
   }
 
   // What an answer to `open` says, whether the text was read or not. What is typed meanwhile stays.
@@ -44,8 +45,8 @@ export class TextEditor {
     this.numbers();
     this.say(findings, more);
     const errors = findings.length + more;
-    this.status(read ? "" : `${plural(errors, "error")}: the text was not read.`);
-    this.flag(read ? "" : String(errors), "The text has errors");
+    this.status(read ? "" : texts.wasNotRead(errors));
+    this.flag(read ? "" : String(errors), texts.hasErrors);
   }
 
   say(findings, more = 0) {
@@ -58,7 +59,7 @@ export class TextEditor {
       };
       return findingItem(finding, line === null ? null : `${line}:${column}`, go);
     });
-    if (more > 0) items.push(element("li", { class: "hint" }, `and ${more} more`));
+    if (more > 0) items.push(element("li", { class: "hint" }, texts.andMore(more)));
     fill(this.findings, ...items);
     const errors = findings.filter((f) => f.severity === "error" && f.line !== null);
     this.wrong = new Set(errors.map((finding) => finding.line));
@@ -68,8 +69,8 @@ export class TextEditor {
   changed() {
     this.isChanged = true;
     this.numbers();
-    this.status("Changed: it is read when you pause.");
-    this.flag("•", "The text was changed");
+    this.status(texts.isReadLater);
+    this.flag("•", texts.wasChanged);
     clearTimeout(this.later);
     this.later = setTimeout(() => this.follows(), READ_AFTER);
   }
@@ -83,8 +84,8 @@ export class TextEditor {
       if (answer.read) return void this.onfollow?.(answer);
       this.say(answer.findings, answer.more);
       const errors = answer.findings.length + answer.more;
-      this.status(`${plural(errors, "error")}: the drawing shows the last text without errors.`);
-      this.flag(String(errors), "The text has errors");
+      this.status(texts.lastIsShown(errors));
+      this.flag(String(errors), texts.hasErrors);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       this.status(error.message);
@@ -139,7 +140,7 @@ export class TextEditor {
   async submit(event) {
     event.preventDefault();
     if (isRecorded) return;
-    this.status("Reading…");
+    this.status(texts.reading);
     await this.read(find("name").value, this.field.value, find("format").value || null);
   }
 
