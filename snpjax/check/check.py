@@ -275,20 +275,18 @@ def _in_graph(
         return answer(graph, asked, None if chosen == "all" else chosen)
     if isinstance(asked, Query):
         verdict = check_query(graph, asked)
-        return _by_induction(verdict, asked, model) if induction else verdict
+        return _by_induction(verdict, asked, model, Patience(None)) if induction else verdict
     holds, is_cut = condition_of(graph, asked)
     name = getattr(asked, "__name__", repr(asked))
     return Claim(graph, f"always {name}", True).always(holds & ~is_cut, holds | is_cut)
 
 
-def _by_induction(
-    verdict: Verdict, query: Query, model: Any, patience: Patience | None = None
-) -> Verdict:
+def _by_induction(verdict: Verdict, query: Query, model: Any, patience: Patience) -> Verdict:
     """The verdict, or what induction finds where a limit left it open. Counterexamples and proofs
     are about all paths, fair or not."""
-    if query.fair or (patience is not None and _is_over(patience)):
+    if query.fair or _is_over(patience):
         return verdict
-    return decided(verdict, query, model, None if patience is None else patience.left)
+    return decided(verdict, query, model, patience)
 
 
 def _is_over(patience: Patience) -> bool:

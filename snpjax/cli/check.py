@@ -1,7 +1,6 @@
 """`snpjax check FILE QUERY...`: what holds of all computations of a model."""
 
 import math
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -147,8 +146,7 @@ def check(
     if len(queries) > 1:
         _check_each(cast("Explorable[Any, Any]", system), queries, fair or [])
     searching = progress.of_search(hidden=as_json)
-    on_interrupt = nullcontext() if prove else first_interrupt_ends_search()
-    with on_interrupt, refusals(), searching as found:
+    with first_interrupt_ends_search(), refusals(), searching as found:
         if search.inputs is not None:
             assert not isinstance(system, Execution)
             system = system.with_input(snp.AnyInput(search.inputs))

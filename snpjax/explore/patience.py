@@ -38,6 +38,14 @@ class Patience:
         """The seconds that are left, or `None`."""
         return None if self._until is None else max(self._until - time.monotonic(), 0.0)
 
+    @property
+    def is_interrupted(self) -> bool:
+        return self._is_interrupted
+
+    def interrupt(self) -> None:
+        """End the search now, as Ctrl-C does."""
+        self._is_interrupted = True
+
     def stop(self) -> Stop | None:
         """Why to end now, if at all."""
         if self._is_interrupted:
@@ -61,7 +69,7 @@ class Patience:
 
         def interrupt(number: int, frame: FrameType | None) -> None:
             del number, frame
-            self._is_interrupted = True
+            self.interrupt()
             signal.signal(signal.SIGINT, before)
 
         signal.signal(signal.SIGINT, interrupt)

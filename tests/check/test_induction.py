@@ -1,8 +1,12 @@
 """Proofs by induction: never against the graph, certified, and refused where there are none."""
 
 import itertools
+import os
 import re
+import signal
 import sys
+import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -33,6 +37,8 @@ from snpjax.check.induction.spiking import SpikingRelation
 from snpjax.check.induction.strengthening import Refuted, Strengthening
 from snpjax.check.query.formula import And, Observed, Variable
 from snpjax.check.query.parse import parse_query
+from snpjax.check.satisfiability import is_satisfiable
+from snpjax.explore import Patience
 from snpjax.sleptsov import Disjoint, Execution, Petri, Sleptsov, net_of_text
 from snpjax.testing import nets, reference, systems
 from snpjax.testing.reference_graph import explore
@@ -525,6 +531,46 @@ def test_time_out_is_not_proved(monkeypatch):
     verdict = snp.prove(hard.system, hard.query)
     assert verdict.status is snp.Status.BOUNDED and verdict.depth > 10
     assert verdict.certificate is None and "no invariant was found" in verdict.summary
+
+
+def test_ctrl_c_between_two_questions_ends_the_search(monkeypatch):
+    hard = EXAMPLES["module SUB"]
+    asked, ask = [], StepSolver.is_satisfiable
+
+    def interrupted(self, *assumptions):
+        asked.append(None)
+        if len(asked) == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        return ask(self, *assumptions)
+
+    monkeypatch.setattr(StepSolver, "is_satisfiable", interrupted)
+    verdict = snp.prove(hard.system, hard.query, seconds=100)
+    assert verdict.status is snp.Status.BOUNDED and verdict.depth > 0
+    assert "interrupted" in verdict.reason and "seconds" not in verdict.reason
+    with pytest.raises(KeyboardInterrupt):  # as before
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+
+def cubes():
+    """A solver with a question that it does not answer for a long time."""
+    a, b, c = z3.Ints("a b c")
+    solver = z3.Solver()
+    solver.add(a**3 + b**3 + c**3 == 114, a * b * c != 0)
+    return solver
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.8])
+@pytest.mark.parametrize("is_patient", [True, False])
+def test_ctrl_c_within_a_question_ends_it(delay, is_patient):
+    """Whether it comes at once or later, and both what it does by itself and in a search."""
+    patience = Patience(None)
+    ctrl_c = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
+    with patience.until_interrupted() if is_patient else pytest.raises(KeyboardInterrupt):
+        ctrl_c.start()
+        assert is_satisfiable(cubes(), 250, patience=patience) is None
+    assert patience.is_interrupted == is_patient
+    ctrl_c.join()
 
 
 def test_wrong_relation_is_not_proved(monkeypatch):

@@ -26,6 +26,7 @@ from ..query.formula import (
 from ..query.names import check_names
 from ..query.parse import parse_query
 from ..query.written import variable_text
+from ..satisfiability import is_satisfiable
 from .certificate import Certificate
 from .conditions import truth_of
 from .model_digest import model_digest, proved_model
@@ -180,13 +181,13 @@ def certify(
     for name, words, goal in _obligations(encoding, certificate.k, invariant, claim):
         solver = z3.Solver()
         solver.set("random_seed", _SEED)
-        solver.set("timeout", max(int(1000 * (end - time.monotonic())), 1))
         solver.add(goal.formulas)
-        found = solver.check() if time.monotonic() < end else z3.unknown
-        if found == z3.unknown:
+        left = end - time.monotonic()
+        found = is_satisfiable(solver, left) if left > 0 else None
+        if found is None:
             reason = f"the solver did not decide within {seconds:g} s whether {words}"
             return Certification(CertificationStatus.UNKNOWN, certificate, name, reason)
-        if found == z3.sat:
+        if found:
             numbers = [encoding.numbers(one, solver.model()) for one in goal.shown]
             return rejected(f"it is false that {words}", name, *numbers)
     deadline = min(end, time.monotonic() + _FOR_RUNS * seconds)

@@ -19,6 +19,7 @@ from ...spiking.model.system import Neuron, SpikingSystem
 from ..certificate.conditions import Logic, truth_of
 from ..certificate.step_formulas import SystemStepFormulas, Term, Values
 from ..query.formula import Formula, Observed, Variable
+from ..satisfiability import is_satisfiable
 from .family import Family, Group, Wiring
 
 
@@ -332,6 +333,5 @@ class AllSizes:
             raise TimeoutError
         solver = self.z3.Solver()
         solver.set("random_seed", _SEED)
-        solver.set("timeout", max(int(1000 * left), 1))
         solver.add(list(terms))
-        return solver.check() == self.z3.unsat
+        return is_satisfiable(solver, left) is False

@@ -8,6 +8,7 @@ from typing import Any
 from ..._text.optional import z3
 from ...explore import Inputs
 from ...explore.explore import with_inputs
+from ...explore.patience import Patience
 from ...machine import ConfigurationsT, Explorable, StepsT, advice_on
 from ..certificate.certificate import Certificate
 from ..certificate.certify import certify
@@ -64,8 +65,9 @@ def prove(
     - `inputs`: input trains by neuron instead of the system's own, or `AnyInput(length)`.
 
     **Returns:** a `Verdict` without a graph. `certificate` holds the invariant of a proof. A
-    computation that breaks the condition is its witness, and has been run. If the time is too short
-    the verdict is bounded by the steps for which the condition is known to hold.
+    computation that breaks the condition is its witness, and has been run. If the time is too
+    short, or the first Ctrl-C ends the search, the verdict is bounded by the steps for which the
+    condition is known to hold.
 
     **Raises:** `QueryError` (a `ValueError`) for a query that does not parse, names no neuron, or
     says something else; `NotImplementedError` for models without a transition relation;
@@ -94,7 +96,9 @@ def prove(
         raise QueryError(parsed.text, parsed.formula.start, _too_short(parsed) or problem)
     if wanted.problem is not None:
         raise QueryError(parsed.text, *wanted.problem)
-    return proved(system, wanted, seconds)
+    patience = Patience(seconds)
+    with patience.until_interrupted():
+        return proved(system, wanted, seconds, patience)
 
 
 def _too_short(query: Query) -> str:
@@ -116,13 +120,15 @@ def _too_short(query: Query) -> str:
     return ""
 
 
-def proved(system: Any, wanted: Invariance, seconds: float) -> Verdict[Any, Any]:
-    """The verdict on a condition.
+def proved(
+    system: Any, wanted: Invariance, seconds: float, patience: Patience
+) -> Verdict[Any, Any]:
+    """The verdict on a condition, after these seconds, or when the search is interrupted.
 
     **Raises:** `NotImplementedError` for models without a transition relation; `ImportError`
     without z3.
     """
-    clock = Clock(seconds)
+    clock = Clock(seconds, patience)
     relation = relation_of(system, clock=clock_for(wanted.query, None))
     search = _Search(relation, wanted.condition, clock)
     yes, no = Status.PROVED, Status.REFUTED
@@ -136,6 +142,8 @@ def proved(system: Any, wanted: Invariance, seconds: float) -> Verdict[Any, Any]
         depth = search.depth
         status = Status.BOUNDED if depth else Status.UNKNOWN
         reason = f"no invariant was found in {seconds:g} seconds"
+        if patience.is_interrupted:
+            reason = "the search for an invariant was interrupted"
         return Verdict(status, wanted.query.text, None, depth=depth, reason=reason)
     origins = dict.fromkeys(search.origins[x] for x in invariant)
     certificate = Certificate(
@@ -150,17 +158,18 @@ def proved(system: Any, wanted: Invariance, seconds: float) -> Verdict[Any, Any]
 
 
 def decided(
-    verdict: Verdict[Any, Any], query: Query, model: Any, seconds: float | None
+    verdict: Verdict[Any, Any], query: Query, model: Any, patience: Patience
 ) -> Verdict[Any, Any]:
     """A verdict on a part of a graph, or what induction finds where a limit left it open.
 
-    - `seconds`: no more than these are used, and no more than 10.
+    - `patience`: no more than its seconds are used, and no more than 10.
     """
     wanted = invariance_of(query)
     if verdict.status is not Status.BOUNDED or wanted is None or wanted.problem is not None:
         return verdict
+    seconds = SECONDS if patience.left is None else min(patience.left, SECONDS)
     try:
-        found = proved(model, wanted, SECONDS if seconds is None else min(seconds, SECONDS))
+        found = proved(model, wanted, seconds, patience)
     except NotImplementedError:
         return verdict
     except ImportError as error:
@@ -195,7 +204,7 @@ class _Search:
         **Raises:** `Refuted`; `OutOfTime`.
         """
         z3()  # at once, where it is missing
-        moment = Clock(min(_SAMPLES * self.clock.left, _MAX_SAMPLES))
+        moment = self.clock.part(_SAMPLES, most=_MAX_SAMPLES)
         self.samples = Samples(self.relation, self.wanted, moment)
         if (broken := self.samples.broken) is not None:
             raise Refuted(Counterexample(*self.samples.path(broken)))

@@ -1,11 +1,14 @@
 """One solver for one model: a configuration, the next one, and the step between them."""
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..._text.optional import z3 as import_z3
+from ...explore.patience import Patience
 from ..query.formula import Formula
+from ..satisfiability import is_satisfiable
 from .conditions import negated
 from .relation import AbstractRelation, Choice, Marks, State, Term, chosen, encoded
 
@@ -15,23 +18,24 @@ class OutOfTime(Exception):
 
 
 class Clock:
-    """What is left of the seconds of a proof."""
+    """What is left of the seconds of a proof: nothing once it is interrupted."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, patience: Patience | None = None) -> None:
         self.end = time.monotonic() + seconds
+        self.patience = Patience(None) if patience is None else patience
 
     @property
     def left(self) -> float:
-        return self.end - time.monotonic()
+        return 0.0 if self.patience.is_interrupted else self.end - time.monotonic()
 
     def check(self) -> None:
         """**Raises:** `OutOfTime` when nothing is left."""
         if self.left <= 0:
             raise OutOfTime
 
-    def part(self, share: float) -> "Clock":
-        """A clock with a share of what is left."""
-        return Clock(max(self.left, 0) * share)
+    def part(self, share: float, *, most: float = math.inf) -> "Clock":
+        """A clock with a share of what is left, but no more than `most` seconds."""
+        return Clock(min(max(self.left, 0) * share, most), self.patience)
 
 
 class StepSolver:
@@ -101,11 +105,11 @@ class StepSolver:
     def is_satisfiable(self, *assumptions: Term) -> bool:
         """**Raises:** `OutOfTime` if that is not known in time."""
         self.clock.check()
-        self.solver.set("timeout", max(int(self.clock.left * 1000), 1))
-        answer = self.solver.check(*assumptions)
-        if answer == self.z3.unknown:
+        clock = self.clock
+        answer = is_satisfiable(self.solver, clock.left, *assumptions, patience=clock.patience)
+        if answer is None:
             raise OutOfTime
-        return answer == self.z3.sat
+        return answer
 
     def core(self) -> set[int]:
         """The identities of assumptions that contradict each other, after a refusal."""

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ..._text.optional import z3
+from ...check.satisfiability import is_satisfiable
 from .bounds import NetworkBounds
 
 
@@ -36,12 +37,12 @@ def other_input(
         raise TimeoutError("the solver had no time left")
     context = solver_library.Context()
     solver = solver_library.SolverFor("QF_LIA", ctx=context)
-    solver.set(timeout=max(1, int(1000 * seconds)), random_seed=0)
+    solver.set(random_seed=0)
     encoding = _Encoding(bounds, solver_library, context, solver)
-    outcome = encoding.decide(answer, lead)
-    if outcome == solver_library.unsat:
+    can_differ = encoding.can_differ(answer, lead) and is_satisfiable(solver, seconds)
+    if can_differ is False:
         return None
-    if outcome == solver_library.sat:
+    if can_differ:
         model = solver.model()
         return np.array([_value(model, term) for term in encoding.spikes], np.int64)
     raise TimeoutError(f"the solver did not decide it within {seconds:.2g} s")
@@ -69,7 +70,8 @@ class _Encoding:
         self._sent: dict[tuple[int, int], Any] = {}
         self._counts: dict[tuple[int, int], Any] = {}
 
-    def decide(self, answer: int, lead: Int[np.ndarray, " outputs"]) -> Any:
+    def can_differ(self, answer: int, lead: Int[np.ndarray, " outputs"]) -> bool:
+        """Require another answer; false if no output can give one."""
         classifier = self.bounds.classifier
         own = int(classifier.outputs[answer])
         required = classifier.required(answer)
@@ -78,12 +80,12 @@ class _Encoding:
             ahead = self._number(own) - self._number(int(classifier.outputs[output]))
             others.append(ahead < int(required[output]))
         if any(isinstance(other, bool) and other for other in others):
-            return self.solver.check()
+            return True
         terms = [other for other in others if not isinstance(other, bool)]
         if not terms:
-            return self.library.unsat
+            return False
         self.solver.add(self.library.Or(terms))
-        return self.solver.check()
+        return True
 
     def _number(self, neuron: int) -> Any:
         """What counts of an output."""
