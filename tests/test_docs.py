@@ -4,11 +4,13 @@ import re
 import tomllib
 from collections.abc import Sequence
 
+import jax
+import numpy as np
 import pytest
 import yaml
 
 import snpjax as snp
-from tests.support.code_blocks import differing, rewritten
+from tests.support.code_blocks import differing, distance, rewritten
 from tests.support.format_tables import TABLES
 from tests.support.helpers import REPOSITORY
 from tests.support.public_names import (
@@ -33,6 +35,7 @@ def test_tables_of_formats_are_generated(page):
 SLOW = {
     "interchange",
     "learning",
+    "learning_reference",
     "learning_tools",
     "many_devices",
     "networks",
@@ -53,7 +56,36 @@ SLOW = {
 )
 def test_outputs_of_a_page_are_what_its_code_prints(page):
     """After a change: `python -m tests.support.code_blocks PAGE`."""
+    is_strict = "import optax" not in page.read_text()  # optax mixes types
+    promotion = ("strict", "raise") if is_strict else ("standard", "allow")
+    with jax.numpy_dtype_promotion(promotion[0]), jax.numpy_rank_promotion(promotion[1]):
+        assert differing(page) == []
+
+
+def test_code_of_the_tutorials_writes_their_pictures():
+    page = REPOSITORY / "docs" / "learning.md"
+    shown = re.findall(r"\]\(pictures/(\S+)\)", page.read_text())
+    written = re.findall(r"^figure.savefig\(\"(\S+)\"", page.read_text(), re.MULTILINE)
+    assert len(shown) == 3 and shown == written
+    for name in shown:
+        assert (page.parent / "pictures" / name).stat().st_size < 100_000, name
+
+
+def test_another_picture_is_found(tmp_path):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    (tmp_path / "pictures").mkdir()
+    page, kept = tmp_path / "page.md", tmp_path / "pictures" / "noise.png"
+    page.write_text(
+        "```python\nimport matplotlib.pyplot as plt\nimport numpy as np\n\n"
+        "plt.imsave('noise.png', np.random.default_rng(0).random((64, 64)))\n```\n\n"
+        "![Noise](pictures/noise.png)\n"
+    )
+    pyplot.imsave(kept, np.zeros((64, 64)))
+    assert [name for name, _ in differing(page)] == ["noise.png"]
+    page.write_text(rewritten(page, kept.parent))
     assert differing(page) == []
+    pyplot.imsave(tmp_path / "larger.png", np.zeros((64, 72)))
+    assert distance(kept, tmp_path / "larger.png") == np.inf
 
 
 def test_native_files_of_the_page_are_read(tmp_path):

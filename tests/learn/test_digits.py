@@ -31,7 +31,7 @@ def in_the_notebook() -> list[float]:
 
 
 def test_documentation_states_the_figures_of_the_notebook():
-    page = (REPOSITORY / "docs" / "learning.md").read_text()
+    page = (REPOSITORY / "docs" / "learning_reference.md").read_text()
     (paragraph,) = (
         part for part in page.split("\n\n") if part.startswith(f"`examples/{SCRIPT.name}`")
     )
