@@ -162,6 +162,6 @@ for query in (first_wins, second_wins):
 #
 # - [Training systems by gradients](../learning.md): three tutorials, on a first network, your own
 #   layers, and proofs about an exported network.
-# - [How learning works](../learning_reference.md): derivatives, learned choices, evolution of systems.
+# - [How learning works](../learning_reference.md): derivatives, learned choices, evolution.
 # - `examples/14_digits.py` trains a classifier of handwritten digits in the same way.
 # - [Checking](../checking.md): all operators of queries, and what a verdict means.

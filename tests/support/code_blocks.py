@@ -83,8 +83,8 @@ def differing(page: Path, names: dict[str, object] | None = None) -> list[tuple[
 
 
 def distance(one: Path, other: Path) -> float:
-    """The mean difference of two pictures in the means of blocks of pixels, where 1 is that of black
-    and white; infinite for another size."""
+    """The mean difference of two pictures in the means of blocks of pixels; 1 is that of black and
+    white. It is infinite for pictures of different sizes."""
     from matplotlib.image import imread
 
     first, second = (imread(path)[..., :3].mean(axis=2) for path in (one, other))
