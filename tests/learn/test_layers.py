@@ -164,6 +164,7 @@ def convolutions(draw):
     spans = [1 + (k - 1) * d - 2 * p for k, d, p in zip(kernel, dilation, padding, strict=True)]
     size = tuple(max(span, 1) + draw(st.integers(0, 3)) for span in spans)
     channels = groups * draw(st.integers(1, 2)), groups * draw(st.integers(1, 2))
+    padding = draw(st.sampled_from(["same", padding]))
     options = {"stride": numbers(1, 3), "padding": padding, "dilation": dilation, "groups": groups}
     return (*channels, kernel), {"size": size, **options}
 
@@ -172,6 +173,9 @@ def convolutions(draw):
 @given(convolutions(), seeds, st.booleans())
 def test_a_convolution_is_its_synapses(shape, seed, has_delays):
     synapses = learn.ConvSynapses(*shape[0], key=jr.key(seed), **shape[1])
+    if shape[1]["padding"] == "same":
+        strides = zip(shape[1]["size"], shape[1]["stride"], strict=True)
+        assert synapses.out_shape == tuple(-(-n // s) for n, s in strides)
     if has_delays:
         synapses = learn.LearnedDelays(synapses, (0, 2))
         logits = jr.normal(jr.key(seed), synapses.logits.shape)

@@ -9,46 +9,41 @@ from jaxtyping import Array, Float, Int
 
 from ...spiking.model.rule import Rule
 from ..surrogate import AbstractSurrogate, FastSigmoid, Smooth, fires
-from .convolution import PerAxis, along_axes, window_pairs
 from .synapses import check_sizes
+from .windows import PerAxis, Windows, along_axes
 
 
 class PoolWindows(eqx.Module):
     """Windows in the image of each channel.
 
-    - `channels`, `size`: of the sources.
-    - `window`, `stride`: the size of the windows, and the distance of neighbouring ones. Neurons
-      that fill no window are left out.
+    - `channels`: of the sources.
+    - `windows`: those of one channel. Neurons that fill no window are left out.
     """
 
     channels: int = eqx.field(static=True)
-    size: tuple[int, ...] = eqx.field(static=True)
-    window: tuple[int, ...] = eqx.field(static=True)
-    stride: tuple[int, ...] = eqx.field(static=True)
+    windows: Windows = eqx.field(static=True)
 
     def __init__(
         self, channels: int, window: PerAxis, *, size: Sequence[int], stride: PerAxis | None = None
     ):
         check_sizes(channels=channels)
         axes = tuple(int(length) for length in size)
-        self.channels, self.size = channels, axes
-        self.window = along_axes("window", window, axes, 1)
-        self.stride = along_axes("stride", window if stride is None else stride, axes, 1)
-        if any(w > n for w, n in zip(self.window, axes, strict=True)):
-            raise ValueError(
-                f"A window of {self.window} does not fit in {axes}. Give a smaller one."
-            )
+        kernel = along_axes("window", window, axes, 1)
+        stride = along_axes("stride", window if stride is None else stride, axes, 1)
+        ones, none = (1,) * len(axes), ((0, 0),) * len(axes)
+        self.channels, self.windows = channels, Windows(axes, kernel, stride, none, ones)
+        if min(self.out_shape) < 1:
+            raise ValueError(f"A window of {kernel} does not fit in {axes}. Give a smaller one.")
 
     @property
     def out_shape(self) -> tuple[int, ...]:
         """The size of the image of windows in each channel."""
-        rows = zip(self.size, self.window, self.stride, strict=True)
-        return tuple((n - w) // s + 1 for n, w, s in rows)
+        return self.windows.out_shape
 
     @property
     def in_size(self) -> int:
         """The number of sources."""
-        return self.channels * int(np.prod(self.size))
+        return self.channels * int(np.prod(self.windows.size))
 
     @property
     def out_size(self) -> int:
@@ -58,19 +53,20 @@ class PoolWindows(eqx.Module):
     @property
     def most(self) -> int:
         """The number of sources in a window."""
-        return int(np.prod(self.window))
+        return int(np.prod(self.windows.kernel))
 
     def sums(
         self, train: Float[Array, "steps sources *paths"]
     ) -> Float[Array, "steps windows *paths"]:
         """The sum of each window."""
-        given = train.reshape(train.shape[0], self.channels, *self.size, *train.shape[2:])
-        starts = range(2, 2 + len(self.size))
+        size = self.windows.size
+        given = train.reshape(train.shape[0], self.channels, *size, *train.shape[2:])
+        starts = range(2, 2 + len(size))
         total = None
-        for place in np.ndindex(*self.window):
+        for place in np.ndindex(*self.windows.kernel):
             own = given
             for axis, at, num, apart in zip(
-                starts, place, self.out_shape, self.stride, strict=True
+                starts, place, self.out_shape, self.windows.stride, strict=True
             ):
                 end = at + (num - 1) * apart + 1
                 own = own[(slice(None),) * axis + (slice(at, end, apart),)]
@@ -80,12 +76,9 @@ class PoolWindows(eqx.Module):
 
     def pairs(self) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
         """Each source with the windows that it is in."""
-        none, one = (0,) * len(self.size), (1,) * len(self.size)
-        source, target, _ = window_pairs(
-            self.size, self.out_shape, self.window, self.stride, none, one
-        )
+        source, target, _ = self.windows.pairs()
         channel = np.arange(self.channels)[:, None]
-        sources = (source + channel * int(np.prod(self.size))).ravel()
+        sources = (source + channel * int(np.prod(self.windows.size))).ravel()
         return sources, (target + channel * int(np.prod(self.out_shape))).ravel()
 
 

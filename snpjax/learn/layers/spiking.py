@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Sequence
+from typing import Literal
 
 import equinox as eqx
 import jax.random as jr
@@ -10,12 +11,13 @@ from jaxtyping import Array, Float, Key
 from ..layer import rules_of_guard
 from ..network import Response, Rules
 from ..surrogate import AbstractSurrogate, rounded
-from .convolution import ConvSynapses, PerAxis
+from .convolution import ConvSynapses
 from .delays import LearnedDelays
 from .leak import leaky
 from .norm import Drive, SpikingNorm, drive_of
 from .population import SpikingPopulation, shared_rules
 from .synapses import AbstractSynapses, LinearSynapses, arrivals
+from .windows import PerAxis
 
 
 class AbstractSpikingLayer(eqx.Module):
@@ -167,7 +169,7 @@ class SpikingConv(AbstractSpikingLayer):
         steps: int = 20,
         guard: int | Rules = 8,
         stride: PerAxis = 1,
-        padding: PerAxis = 0,
+        padding: PerAxis | Literal["same"] = 0,
         dilation: PerAxis = 1,
         groups: int = 1,
         weight_range: tuple[float, float] = (-3, 3),
