@@ -72,9 +72,8 @@ class ConvSynapses(AbstractSynapses):
                 ("dilation", dilation),
             )
         )
-        if padding != "same":
-            padding = along_axes("padding", padding, axes, 0)
-        windows = Windows(axes, kernel, stride, paddings(padding, kernel, dilation), dilation)
+        pads = padding if isinstance(padding, str) else along_axes("padding", padding, axes, 0)
+        windows = Windows(axes, kernel, stride, paddings(pads, kernel, dilation), dilation)
         if (
             min(in_channels, out_channels, groups) < 1
             or in_channels % groups + out_channels % groups
@@ -86,7 +85,7 @@ class ConvSynapses(AbstractSynapses):
         if min(windows.out_shape) < 1:
             raise ValueError(
                 f"A kernel of {kernel} reads {windows.spans} sources, but the image has {axes} and "
-                f"a padding of {padding}. Give a smaller `kernel_size` or more `padding`."
+                f"a padding of {pads}. Give a smaller `kernel_size` or more `padding`."
             )
         shape = (out_channels, in_channels // groups, *kernel)
         self.weight = drawn(key, shape, weight_range, scale)
