@@ -288,6 +288,7 @@ def _column(given: Shaped[Any, "samples ..."]) -> Shaped[Array, "samples ..."]:
     if not isinstance(column.sharding, NamedSharding):
         return column
     mesh = column.sharding.mesh
+    assert isinstance(mesh, Mesh)
     mesh = Mesh(mesh.devices, mesh.axis_names)
     return jax.device_put(column, NamedSharding(mesh, column.sharding.spec))
 

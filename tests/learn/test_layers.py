@@ -432,6 +432,33 @@ def test_gradients_of_smooth_layers_are_finite_differences():
     np.testing.assert_allclose(slope, difference, rtol=2e-2)
 
 
+def test_counts_that_float32_does_not_hold_are_reported():
+    """From 2^24 on, as by the run of the same network in one piece."""
+    options = {"key": jr.key(0), "steps": 8, "weight_range": (0, 2**22)}
+    layers = [learn.SpikingLayer(1, 1, guard=guard, **options) for guard in (1, ())]
+    layers = [
+        eqx.tree_at(lambda own: own.model.synapses.parts[0].values, layer, jnp.full((1, 1), weight))
+        for layer, weight in zip(layers, (1.0, 2.0**22), strict=True)
+    ]
+    network, chained = learn.Sequential(layers), learn.chain(layers)
+    is_exact = eqx.filter_jit(network.is_exact)
+    for count in range(1, 6):
+        counts = jnp.full((1, 2), float(count))
+        assert bool(is_exact(counts)) is (count < 4) is bool(chained.run(counts).is_exact)
+        assert network(counts).tolist() == [[count * 2.0**22] * 2]
+    assert not network.is_exact(jnp.full(1, 2.0**24))
+    assert not network.is_exact(jnp.zeros(1), input=jnp.full((1, 1), 2.0**24))
+    pool = learn.SumPool(1, 8, size=(8,))
+    block = learn.SpikingBlock(learn.LinearSynapses(1, 1, key=jr.key(0)), steps=4)
+    sums = learn.Sequential([pool, block], source=f"a^{2**21} -> a^{2**21}")
+    counts = jnp.full(8, 2.0**21)
+    assert sums.is_exact(counts.at[0].set(0)) and not sums.is_exact(counts)
+    smooth = dense(2, 1, surrogate=learn.Smooth())
+    assert not learn.Sequential([smooth]).is_exact(jnp.ones(2))
+    with pytest.raises(ValueError, match="`counts` has the shape"):
+        network.is_exact(counts)
+
+
 # ---- what is refused ----
 
 

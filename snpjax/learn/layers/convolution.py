@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from ..surrogate import rounded, within
-from .synapses import PRECISION, AbstractSynapses, SynapseList, drawn, with_weight
+from ..synapses import PRECISION, AbstractSynapses, SynapseList, drawn, with_weight
 from .windows import PerAxis, Windows, along_axes, paddings
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .synapses import AbstractSynapses, SynapseList, with_weight
+from ..synapses import AbstractSynapses, SynapseList, with_weight
 
 
 class LearnedDelays(AbstractSynapses):

@@ -1,6 +1,6 @@
 """Pooling of spikes: sums, and the maximum where it is exact."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -8,8 +8,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ...spiking.model.rule import Rule
+from ..population import PopulationRun
 from ..surrogate import AbstractSurrogate, FastSigmoid, Smooth, fires
-from .synapses import check_sizes
+from ..synapses import SynapseList, check_sizes
+from .abstract import AbstractLayer, LayerParts, NeuronGroup, with_more
 from .windows import PerAxis, Windows, along_axes
 
 
@@ -81,11 +83,21 @@ class PoolWindows(eqx.Module):
         sources = (source + channel * int(np.prod(self.windows.size))).ravel()
         return sources, (target + channel * int(np.prod(self.out_shape))).ravel()
 
+    def synapses(self) -> SynapseList:
+        """From each source to its windows, with weight 1."""
+        source, target = self.pairs()
+        return SynapseList(source, target, np.ones_like(source), np.zeros_like(source))
 
-class AbstractPool(eqx.Module):
+
+class AbstractPool(AbstractLayer):
     """A pooling of the spikes of each channel."""
 
     windows: eqx.AbstractVar[PoolWindows]
+
+    @property
+    def max_steps(self) -> None:
+        """Trains have any length."""
+        return None
 
     @property
     def in_size(self) -> int:
@@ -102,6 +114,14 @@ class AbstractPool(eqx.Module):
         """The size of the image of windows in each channel, such as the `size` of the next
         layer."""
         return self.windows.out_shape
+
+    @property
+    def population(self) -> None:
+        """Neurons, if there are any, have no parameters."""
+        return None
+
+    def roundings(self) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
+        yield from ()
 
 
 class SumPool(AbstractPool):
@@ -133,6 +153,34 @@ class SumPool(AbstractPool):
     ) -> Float[Array, "steps windows *paths"]:
         """The sum of each window in each step."""
         return self.windows.sums(train)
+
+    @property
+    def has_neurons(self) -> bool:
+        return False
+
+    @property
+    def is_smooth(self) -> bool:
+        return False
+
+    def run(
+        self,
+        train: Float[Array, "steps sources *paths"],
+        more: Float[Array, "steps windows *paths"] | None = None,
+        *,
+        keeps: bool = False,
+    ) -> PopulationRun:
+        sums = with_more(self(train), more)
+        return PopulationRun(sums, jnp.zeros_like(sums[0]), sums if keeps else None)
+
+    def most_sent(self, received: int) -> int:
+        return received * self.windows.most
+
+    def parts(self) -> LayerParts:
+        return LayerParts(None, self.windows.synapses())
+
+    def problem(self, received: int) -> str | None:
+        del received
+        return None
 
 
 class MaxPool(AbstractPool):
@@ -180,3 +228,38 @@ class MaxPool(AbstractPool):
         if isinstance(self.surrogate, Smooth):
             return self.surrogate.value(margin)
         return fires(margin, margin > 0, jnp.ones(margin.shape, bool), self.surrogate)
+
+    @property
+    def has_neurons(self) -> bool:
+        return True
+
+    @property
+    def is_smooth(self) -> bool:
+        return isinstance(self.surrogate, Smooth)
+
+    def run(
+        self,
+        train: Float[Array, "steps sources *paths"],
+        more: Float[Array, "steps windows *paths"] | None = None,
+        *,
+        keeps: bool = False,
+    ) -> PopulationRun:
+        del more  # `Sequential` leads no skip here
+        counts = self.windows.sums(train) if keeps else None
+        return PopulationRun(self(train), self.windows.sums(train[-1:])[0], counts)
+
+    def most_sent(self, received: int) -> int:
+        del received
+        return 1
+
+    def parts(self) -> LayerParts:
+        group = NeuronGroup([0], [list(self.rules)], self.out_size)
+        return LayerParts(group, self.windows.synapses())
+
+    def problem(self, received: int) -> str | None:
+        if received <= 1:
+            return None
+        return (
+            f"what it reads is up to {received} spikes in a step, whose maximum is no function of "
+            "their sum. Use SumPool, or rules that send one spike."
+        )

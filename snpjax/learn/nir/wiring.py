@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..layers.convolution import ConvSynapses
-from ..layers.synapses import with_weight
 from ..layers.windows import Windows, paddings
+from ..synapses import with_weight
 
 
 UnitKind: TypeAlias = Literal["Input", "I", "IF", "LIF", "Threshold"]

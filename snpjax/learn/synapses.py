@@ -12,7 +12,9 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from ..surrogate import rounded, within
+from snpjax_formats import AbstractLayout
+
+from .surrogate import rounded, within
 
 
 #: Products of whole numbers are exact only without the short floats of some accelerators.
@@ -226,6 +228,21 @@ def arrivals(
     transform of sums an accelerator chooses for a convolution."""
     found = synapses.deliver(train)
     return found if is_smooth else rounded(found)
+
+
+def weight_changes(synapses: AbstractSynapses) -> Float[np.ndarray, "..."]:
+    """By how much an export rounds the weights."""
+    weight = np.asarray(synapses.weight)
+    return np.round(weight) - weight
+
+
+def delivered(
+    layout: AbstractLayout, train: Float[Array, "steps sources *paths"]
+) -> Float[Array, "steps targets *paths"]:
+    """What arrives through synapses in a layout, in each step."""
+    # Steps are a batch like any other, and go last.
+    sent = jnp.moveaxis(train, 0, -1)
+    return jnp.moveaxis(layout.deliver(sent, accumulate=jnp.float32), -1, 0)
 
 
 def with_weight(synapses: SynapsesT, weight: Float[Array, "..."]) -> SynapsesT:
