@@ -59,7 +59,7 @@ from .layers import (
     SpikingNorm as SpikingNorm,
     SpikingRecurrent as SpikingRecurrent,
     SumPool as SumPool,
-    initial_spikes as initial_spikes,
+    initial_configuration as initial_configuration,
     leaky as leaky,
 )
 from .losses import (

@@ -53,7 +53,7 @@ def assert_exact(network, seed, paths=3):
     exact = snp.run(
         system,
         paths=paths,
-        initial=learn.initial_spikes(system, counts),
+        initial=learn.initial_configuration(system, counts),
         inputs=train,
         max_steps=STEPS,
     )
@@ -271,7 +271,7 @@ def test_a_convolution_learns_digits():
     assert np.mean(logits.argmax(axis=1) == labels[1300:]) > 0.8
     system = exported(model)
     assert system.num_neurons == 64 + 6 * 64 + 10
-    exact = learn.replay(system, learn.initial_spikes(system, test.T.astype(int)), steps=8)
+    exact = learn.replay(system, learn.initial_configuration(system, test.T.astype(int)), steps=8)
     assert (exact.spikes[-10:] == logits.T).all()
 
 
@@ -614,4 +614,4 @@ def test_a_network_is_exported_with_integers_only():
     with pytest.raises(ValueError, match="neurons that it reads send 2 spikes"):
         learn.to_system(learn.Sequential([doubled, pool]), round=True)
     with pytest.raises(ValueError, match="`counts` has the shape"):
-        learn.initial_spikes(system, np.zeros(4, int))
+        learn.initial_configuration(system, np.zeros(4, int))

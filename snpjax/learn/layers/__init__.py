@@ -1,7 +1,7 @@
 """Layers of exact neurons: convolutions, pooling, recurrence, leaks, delays and normalisation."""
 
 from .abstract import AbstractLayer as AbstractLayer
-from .assemble import initial_spikes as initial_spikes
+from .assemble import initial_configuration as initial_configuration
 from .convolution import ConvSynapses as ConvSynapses
 from .delays import LearnedDelays as LearnedDelays
 from .leak import leaky as leaky

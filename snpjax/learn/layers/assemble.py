@@ -66,7 +66,7 @@ def assembled(network: Sequential) -> SpikingSystem:
     )
 
 
-def initial_spikes(
+def initial_configuration(
     system: SpikingSystem, counts: Integer[Array | np.ndarray, "inputs *paths"]
 ) -> Int[np.ndarray, "neurons *paths"]:
     """The initial configuration of an exported network with other inputs, as `replay` takes it.
