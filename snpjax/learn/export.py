@@ -19,7 +19,7 @@ from .layers.sequential import Sequential
 from .layers.spiking import AbstractSpikingLayer
 from .plastic import changes_by_rounding, plastic_edges
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
-from .surrogate import nearest, rounded
+from .synapses import WeightSet
 
 
 class Rounding(NamedTuple):
@@ -105,10 +105,10 @@ def rounding(model: Exportable) -> Rounding:
 def _weight_changes(model: RelaxedSystem) -> AbstractLayout:
     """What rounding adds to each weight, to the nearest integer or level."""
     weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
-    levels = model.weight_levels
+    allowed = WeightSet(model.weight_range, model.weight_levels)
 
     def change(x: Array, is_one: Array) -> Array:
-        return jnp.where(is_one, (rounded(x) if levels is None else nearest(x, levels)) - x, 0)
+        return jnp.where(is_one, allowed.nearest(x) - x, 0)
 
     return eqx.combine(jax.tree.map(change, weights, model.is_synapse), rest)
 

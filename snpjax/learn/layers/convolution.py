@@ -9,8 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from ..surrogate import rounded, within
-from ..synapses import PRECISION, AbstractSynapses, SynapseList, drawn, with_weight
+from ..synapses import (
+    PRECISION,
+    AbstractSynapses,
+    SynapseList,
+    WeightSet,
+    drawn,
+    with_allowed,
+    with_weight,
+)
 from .windows import PerAxis, Windows, along_axes, paddings
 
 
@@ -26,7 +33,7 @@ class ConvSynapses(AbstractSynapses):
     """
 
     weight: Float[Array, "out_channels in_channels *kernel"]
-    weight_range: tuple[float, float] = eqx.field(static=True)
+    weights: WeightSet
     windows: Windows = eqx.field(static=True)
     groups: int = eqx.field(static=True)
 
@@ -89,7 +96,7 @@ class ConvSynapses(AbstractSynapses):
             )
         shape = (out_channels, in_channels // groups, *kernel)
         self.weight = drawn(key, shape, weight_range, scale)
-        self.weight_range, self.windows, self.groups = weight_range, windows, groups
+        self.weights, self.windows, self.groups = WeightSet(weight_range), windows, groups
 
     @property
     def size(self) -> tuple[int, ...]:
@@ -119,11 +126,18 @@ class ConvSynapses(AbstractSynapses):
         return self.channels * int(np.prod(self.out_shape))
 
     @property
+    def allowed(self) -> WeightSet:
+        return self.weights
+
+    @property
     def lag(self) -> int:
         return 0
 
     def exact(self) -> "ConvSynapses":
-        return with_weight(self, within(rounded(self.weight), *self.weight_range))
+        return with_weight(self, self.weights.exact(self.weight))
+
+    def quantised(self, allowed: WeightSet) -> "ConvSynapses":
+        return with_allowed(self, allowed)
 
     def scaled(self, gain: Float[Array, " channels"]) -> "ConvSynapses":
         return with_weight(self, self.weight * gain.reshape(-1, *(1,) * (self.weight.ndim - 1)))
