@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Key
 from snpjax_formats import AbstractLayout, Sum
 
 from ..spiking.model.rule import Rule
-from .layers.abstract import AbstractLayer, LayerParts, group_of, with_more
+from .layers.abstract import AbstractPopulationLayer, LayerParts, group_of, with_more
 from .network import Response, SpikingNetwork, check_train
 from .population import NeuronRange, PopulationRun, SpikingPopulation, population_at
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
@@ -22,7 +22,7 @@ from .surrogate import AbstractSurrogate
 from .synapses import SynapseList, delivered
 
 
-class SpikingLayer(AbstractSpikingModel, AbstractLayer):
+class SpikingLayer(AbstractSpikingModel, AbstractPopulationLayer):
     """A population behind trainable all-to-all weights, from trains to trains.
 
     What arrives in one step is read by the rules of the next. `chain` makes a network of layers,
@@ -114,27 +114,9 @@ class SpikingLayer(AbstractSpikingModel, AbstractLayer):
         return self.place.start
 
     @property
-    def out_size(self) -> int:
-        """The number of neurons."""
-        return self.place.size
-
-    @property
-    def max_steps(self) -> int:
-        """`steps`."""
-        return self.steps
-
-    @property
     def population(self) -> SpikingPopulation:
         """The neurons, without the inputs."""
         return population_at(self.model, self.place, most_sent(self.rules))
-
-    @property
-    def has_neurons(self) -> bool:
-        return True
-
-    @property
-    def is_smooth(self) -> bool:
-        return self.model.is_smooth
 
     def run(
         self,
@@ -151,10 +133,6 @@ class SpikingLayer(AbstractSpikingModel, AbstractLayer):
         initial = constants.initial[self.place.neurons].reshape(-1, *(1,) * (train.ndim - 2))
         initial = jnp.broadcast_to(initial, arriving.shape[1:])
         return self.population.run_from(constants, initial, arriving, self.steps, keeps=keeps)
-
-    def most_sent(self, received: int) -> int:
-        del received
-        return most_sent(self.rules)
 
     def parts(self) -> LayerParts:
         edges = constants_of(self.model).synapses.edges()

@@ -136,6 +136,50 @@ class AbstractLayer(eqx.Module):
         """By how much each parameter is rounded, with a name, without those of `population`."""
 
 
+class AbstractPopulationLayer(AbstractLayer):
+    """A layer of neurons with parameters.
+
+    - `steps`: the largest length of a train.
+    """
+
+    steps: eqx.AbstractVar[int]
+
+    @property
+    @abc.abstractmethod
+    def population(self) -> SpikingPopulation:
+        """The neurons."""
+
+    @property
+    def max_steps(self) -> int:
+        """`steps`."""
+        return self.steps
+
+    @property
+    def out_size(self) -> int:
+        """The number of neurons."""
+        return self.population.size
+
+    @property
+    def has_neurons(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the surrogate of the neurons is `Smooth`."""
+        return self.population.model.is_smooth
+
+    def most_sent(self, received: int) -> int:
+        """The most spikes that a rule sends, before training.
+
+        **Arguments:**
+
+        - `received`: is not used.
+        """
+        del received
+        return self.population.most_sent
+
+
 def group_of(
     population: SpikingPopulation, offset: Float[Array, " channels"] | None = None
 ) -> NeuronGroup:

@@ -63,9 +63,7 @@ class ConvSynapses(AbstractSynapses):
           sources with a stride of 1, where the larger half of an odd number is behind.
         - `dilation`: the distance of the sources that a kernel reads.
         - `groups`: into how many groups channels are divided; each reads its own sources.
-        - `weight_range`: the smallest and the largest weight.
-        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
-          by default from a uniform distribution over `weight_range`.
+        - `weight_range`, `scale`: see `LinearSynapses`.
 
         **Raises:** `ValueError` for an image that is not of one or two axes, a kernel that does not
         fit in it, and numbers of channels that `groups` does not divide.

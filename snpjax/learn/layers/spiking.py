@@ -14,7 +14,7 @@ from ..population import PopulationRun, SpikingPopulation, shared_rules
 from ..rules import Rules, rules_of_guard
 from ..surrogate import AbstractSurrogate, rounded
 from ..synapses import AbstractSynapses, LinearSynapses, arrivals, weight_changes
-from .abstract import AbstractLayer, LayerParts, group_of, with_more
+from .abstract import AbstractPopulationLayer, LayerParts, group_of, with_more
 from .convolution import ConvSynapses
 from .delays import LearnedDelays
 from .leak import leaky
@@ -22,7 +22,7 @@ from .norm import Drive, SpikingNorm, drive_of
 from .windows import PerAxis
 
 
-class AbstractSpikingLayer(AbstractLayer):
+class AbstractSpikingLayer(AbstractPopulationLayer):
     """A population of neurons behind synapses with trained weights, from trains to trains.
 
     What arrives in one step is read by the rules of the next. `Sequential` joins layers, and
@@ -52,27 +52,9 @@ class AbstractSpikingLayer(AbstractLayer):
         return self.synapses.in_size
 
     @property
-    def out_size(self) -> int:
-        """The number of neurons."""
-        return self.neurons.size
-
-    @property
-    def max_steps(self) -> int:
-        """`steps`."""
-        return self.steps
-
-    @property
     def population(self) -> SpikingPopulation:
         """`neurons`."""
         return self.neurons
-
-    @property
-    def has_neurons(self) -> bool:
-        return True
-
-    @property
-    def is_smooth(self) -> bool:
-        return self.neurons.model.is_smooth
 
     def __call__(
         self, train: Float[Array, "train inputs *paths"]
@@ -141,10 +123,6 @@ class AbstractSpikingLayer(AbstractLayer):
             None if offset is None else rounded(offset),
             None if self.recurrent is None else self.recurrent.exact(),
         )
-
-    def most_sent(self, received: int) -> int:
-        del received
-        return self.neurons.most_sent
 
     def parts(self) -> LayerParts:
         synapses, offset, recurrent = self.exact(None if self.norm is None else self.norm.running)
@@ -228,9 +206,8 @@ class SpikingConv(AbstractSpikingLayer):
           `groups`: see `ConvSynapses`.
         - `key`: for the initial weights; it is consumed.
         - `steps`, `guard`, `norm`: see `SpikingBlock`.
-        - `weight_range`, `surrogate`: see `SpikingNetwork`.
-        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
-          by default from a uniform distribution over `weight_range`.
+        - `weight_range`, `scale`: see `LinearSynapses`.
+        - `surrogate`: see `relax`.
         - `delays`: the delays among which each weight of the kernel learns one, see
           `LearnedDelays`; by default none.
 
@@ -287,9 +264,8 @@ class SpikingRecurrent(AbstractSpikingLayer):
         - `in_size`, `out_size`: the numbers of inputs and of neurons.
         - `key`: for the initial weights; it is consumed.
         - `steps`, `guard`, `norm`: see `SpikingBlock`.
-        - `weight_range`, `surrogate`: see `SpikingNetwork`.
-        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
-          by default from a uniform distribution over `weight_range`.
+        - `weight_range`, `scale`: see `LinearSynapses`.
+        - `surrogate`: see `relax`.
         - `recurrent_scale`: the `scale` of the weights between the neurons.
         - `delays`: the delays among which each weight learns one, also between the neurons; see
           `LearnedDelays`.
@@ -342,9 +318,8 @@ class SpikingLeaky(AbstractSpikingLayer):
         - `key`: for the initial weights; it is consumed.
         - `threshold`, `decay`, `leak`, `consume`: see `leaky`.
         - `steps`, `norm`: see `SpikingBlock`.
-        - `weight_range`, `surrogate`: see `SpikingNetwork`.
-        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
-          by default from a uniform distribution over `weight_range`.
+        - `weight_range`, `scale`: see `LinearSynapses`.
+        - `surrogate`: see `relax`.
         - `delays`: the delays among which each weight learns one, see `LearnedDelays`.
 
         **Raises:** `ValueError` as `LinearSynapses`, `leaky` and `SpikingBlock` do.
