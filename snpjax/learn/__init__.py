@@ -46,24 +46,20 @@ from .fit import Fitted as Fitted, NotFinite as NotFinite, Optimiser as Optimise
 from .genome import Space as Space
 from .layer import SpikingLayer as SpikingLayer, chain as chain
 from .layers import (
+    AbstractLayer as AbstractLayer,
     AbstractSpikingLayer as AbstractSpikingLayer,
-    AbstractSynapses as AbstractSynapses,
     ConvSynapses as ConvSynapses,
     Drive as Drive,
     LearnedDelays as LearnedDelays,
-    LinearSynapses as LinearSynapses,
     MaxPool as MaxPool,
-    OneToOneSynapses as OneToOneSynapses,
     Sequential as Sequential,
     SpikingBlock as SpikingBlock,
     SpikingConv as SpikingConv,
     SpikingLeaky as SpikingLeaky,
     SpikingNorm as SpikingNorm,
-    SpikingPopulation as SpikingPopulation,
     SpikingRecurrent as SpikingRecurrent,
     SumPool as SumPool,
-    SynapseList as SynapseList,
-    initial_spikes as initial_spikes,
+    initial_configuration as initial_configuration,
     leaky as leaky,
 )
 from .losses import (
@@ -73,18 +69,14 @@ from .losses import (
     rate_penalty as rate_penalty,
     spike_penalty as spike_penalty,
 )
-from .network import (
-    SENDER as SENDER,
-    Response as Response,
-    SpikingNetwork as SpikingNetwork,
-    relay as relay,
-)
+from .network import Response as Response, SpikingNetwork as SpikingNetwork
 from .nir import NirNetwork as NirNetwork, from_nir as from_nir, to_nir as to_nir
 from .plastic import (
     PlasticConstants as PlasticConstants,
     RelaxedPlasticity as RelaxedPlasticity,
     RelaxedSynapses as RelaxedSynapses,
 )
+from .population import PopulationRun as PopulationRun, SpikingPopulation as SpikingPopulation
 from .quantisation import (
     BINARY as BINARY,
     TERNARY as TERNARY,
@@ -107,6 +99,7 @@ from .robustness import (
     SpikeBox as SpikeBox,
     robustness as robustness,
 )
+from .rules import SENDER as SENDER, relay as relay
 from .run import RelaxedSolution as RelaxedSolution, run as run
 from .step import (
     Emitted as Emitted,
@@ -121,6 +114,12 @@ from .surrogate import (
     Smooth as Smooth,
     StraightThrough as StraightThrough,
     Triangular as Triangular,
+)
+from .synapses import (
+    AbstractSynapses as AbstractSynapses,
+    LinearSynapses as LinearSynapses,
+    OneToOneSynapses as OneToOneSynapses,
+    SynapseList as SynapseList,
 )
 from .trainable import trainable as trainable
 from .truncated import truncated_loss as truncated_loss

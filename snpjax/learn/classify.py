@@ -8,7 +8,8 @@ from jaxtyping import Array, Float, Int, Key, Real
 
 from .coding import nearest_counts
 from .losses import cross_entropy
-from .network import SpikingNetwork, relay
+from .network import SpikingNetwork
+from .rules import relay
 from .surrogate import FastSigmoid
 
 

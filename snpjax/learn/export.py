@@ -14,12 +14,12 @@ from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.step.plasticity import PlasticSynapses
 from .exact_rules import rules_of_neurons
 from .fit import Fitted
-from .layers.assemble import assembled, inexact_parts, populations
+from .layers.assemble import assembled, populations, roundings
 from .layers.sequential import Sequential
 from .layers.spiking import AbstractSpikingLayer
 from .plastic import changes_by_rounding, plastic_edges
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
-from .surrogate import nearest, rounded
+from .synapses import WeightSet
 
 
 class Rounding(NamedTuple):
@@ -105,10 +105,10 @@ def rounding(model: Exportable) -> Rounding:
 def _weight_changes(model: RelaxedSystem) -> AbstractLayout:
     """What rounding adds to each weight, to the nearest integer or level."""
     weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
-    levels = model.weight_levels
+    allowed = WeightSet(model.weight_range, model.weight_levels)
 
     def change(x: Array, is_one: Array) -> Array:
-        return jnp.where(is_one, (rounded(x) if levels is None else nearest(x, levels)) - x, 0)
+        return jnp.where(is_one, allowed.nearest(x) - x, 0)
 
     return eqx.combine(jax.tree.map(change, weights, model.is_synapse), rest)
 
@@ -196,14 +196,13 @@ def _network_rounding(network: Sequential) -> Rounding:
         for which, population in populations(network)
         if (change := rounding(population.model)).change
     ]
-    for which, values in inexact_parts(network):
-        changes = np.abs(np.asarray(values) - np.round(values))
-        found.append(Rounding(float(changes.max(initial=0)), which))
+    for which, changes in roundings(network):
+        found.append(Rounding(float(np.abs(changes).max(initial=0)), which))
     return max(found, key=lambda change: change.change, default=Rounding(0.0, "nothing"))
 
 
 def _network_system(network: Sequential, round: bool) -> SpikingSystem:
-    if any(population.model.is_smooth for _, population in populations(network)):
+    if any(layer.is_smooth for layer in network.layers):
         raise ValueError(
             "A layer with `Smooth` is not an exact system. Replace its `surrogate` by another one."
         )

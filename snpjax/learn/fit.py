@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import jax.tree_util as jtu
 import numpy as np
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
 from .._xla import fetched
@@ -113,7 +113,8 @@ def fit(
       `CrossEntropy()`.
     - `optimiser`: for example `Adam()`, whose rate falls to 0 until the end, or `optax.adam(1e-2)`.
     - `data`: arrays with a row for each sample. Every epoch takes them in another order, and leaves
-      out what does not fill a batch.
+      out what does not fill a batch. Arrays that are shared among devices stay where they are, and
+      these devices share each batch, if it can be divided like the rows.
     - `epochs`: the number of passes through the data, 0 or more; by default 20, and more
       for small data: at least 1,500 updates are made.
     - `key`: a typed PRNG key, of the order of samples and of the losses; it is consumed.
@@ -212,7 +213,7 @@ def _fit(
             "`where` selects no array of floats, so there is nothing to train. Select some."
         )
     _check_data(data, held_out, epochs, batch_size)
-    columns, others = (tuple(map(jnp.asarray, given)) for given in (data, held_out))
+    columns, others = (tuple(map(_column, given)) for given in (data, held_out))
     zero = jnp.zeros((), jnp.int32)
     carry = _Carry(parameters, optimiser.init(parameters), zero, zero)
     # Without validation data the best model is the last one.
@@ -227,7 +228,11 @@ def _fit(
             epoch, arrays = part.note["epoch"], part.arrays()
             losses[epoch] = arrays["losses"]
             validated[epoch : epoch + 1] = arrays["validation"]
-    task = _Task(fixed, loss, optimiser.update, columns, others, batch_size, parts)
+    shardings = tuple(
+        x.sharding if mesh is None and isinstance(x.sharding, NamedSharding) else None
+        for x in columns
+    )
+    task = _Task(fixed, loss, optimiser.update, columns, others, shardings, batch_size, parts)
     if mesh is not None:
         options = {"epochs": epochs, "batch_size": batch_size, "parts": parts}
         check_agreement("fit", model=model, data=columns, validation=others, key=key, **options)
@@ -237,8 +242,10 @@ def _fit(
     if mesh is not None:
         validation_key = replicated(validation_key, mesh)
 
+    is_shared = mesh is not None or any(len(x.devices()) > 1 for x in columns)
+
     def trained(found: PyTree) -> ModelT:
-        if mesh is not None:  # any device may continue with it
+        if is_shared:  # any device may continue with it
             found = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), found)
         return eqx.combine(found, fixed)
 
@@ -272,6 +279,18 @@ def _fit(
     firing = firing_of(chosen, loss, columns, batch_size // parts, jr.fold_in(key, _FIRING))
     warn_of_firing(firing)
     return Fitted(last, losses.ravel(), chosen, validated, firing)
+
+
+def _column(given: Shaped[Any, "samples ..."]) -> Shaped[Array, "samples ..."]:
+    """A column of data on the devices that have it. Axes of a mesh are not part of its type, which
+    batches of random rows could not have."""
+    column = jnp.asarray(given)
+    if not isinstance(column.sharding, NamedSharding):
+        return column
+    mesh = column.sharding.mesh
+    assert isinstance(mesh, Mesh)
+    mesh = Mesh(mesh.devices, mesh.axis_names)
+    return jax.device_put(column, NamedSharding(mesh, column.sharding.spec))
 
 
 def _check_validation(
@@ -322,6 +341,7 @@ class _Task(eqx.Module):
     update: Callable[..., Any]
     columns: tuple[Shaped[Array, "samples ..."], ...]
     held_out: tuple[Shaped[Array, "samples ..."], ...]
+    shardings: tuple[NamedSharding | None, ...] = eqx.field(static=True)  # of columns
     batch_size: int = eqx.field(static=True)
     parts: int = eqx.field(static=True)
 
@@ -397,6 +417,19 @@ def _batches(
     return lax.scan(body, carry, rows)
 
 
+def _rows(
+    chosen: Int[Array, " rows"],
+    column: Shaped[Array, "samples ..."],
+    sharding: NamedSharding | None,
+) -> Shaped[Array, "rows ..."]:
+    """Rows of a column, shared among its devices as the column is if they can be."""
+    rows = column[chosen]
+    if sharding is None or sharding.shard_shape(column.shape)[0] == len(column):
+        return rows
+    num = len(column) // sharding.shard_shape(column.shape)[0]
+    return rows if len(rows) % num else lax.with_sharding_constraint(rows, sharding)
+
+
 def _slopes(
     task: _Task,
     parameters: PyTree,
@@ -414,7 +447,8 @@ def _slopes(
 
     def of_parameters(parameters: PyTree, chosen: Array, key: Array) -> Float[Array, ""]:
         model = eqx.combine(parameters, task.fixed)
-        return task.loss(model, *(x[chosen] for x in task.columns), key)
+        batch = map(partial(_rows, chosen), task.columns, task.shardings)
+        return task.loss(model, *batch, key)
 
     gradient = eqx.filter_value_and_grad(of_parameters)
     if task.parts == 1:

@@ -13,7 +13,7 @@ from jaxtyping import Array, Key
 
 from snpjax_formats import AbstractLayout, Sum
 
-from .forward import NeuronRange
+from .population import NeuronRange
 from .relaxed import RelaxedSystem
 
 

@@ -1,6 +1,6 @@
 """Layers from trains to trains, and chains of them as networks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -12,15 +12,17 @@ from jaxtyping import Array, Float, Key
 
 from snpjax_formats import AbstractLayout, Sum
 
-from ..spiking.model.guard import Guard
 from ..spiking.model.rule import Rule
-from .forward import NeuronRange, population_run
-from .network import SENDER, Rules, SpikingNetwork, batch_hint
-from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of, nameless
+from .layers.abstract import AbstractPopulationLayer, LayerParts, group_of, with_more
+from .network import Response, SpikingNetwork, check_train
+from .population import NeuronRange, PopulationRun, SpikingPopulation, population_at
+from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
+from .rules import SENDER, Rules, most_sent, rules_of_guard
 from .surrogate import AbstractSurrogate
+from .synapses import SynapseList, delivered
 
 
-class SpikingLayer(AbstractSpikingModel):
+class SpikingLayer(AbstractSpikingModel, AbstractPopulationLayer):
     """A population behind trainable all-to-all weights, from trains to trains.
 
     What arrives in one step is read by the rules of the next. `chain` makes a network of layers,
@@ -85,9 +87,7 @@ class SpikingLayer(AbstractSpikingModel):
         """What leaves the neurons in each step."""
         return self.response(train)[0]
 
-    def response(
-        self, train: Float[Array | np.ndarray, "..."]
-    ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    def response(self, train: Float[Array | np.ndarray, "..."]) -> Response:
         """Run the layer and return its emissions and its final spikes.
 
         **Arguments:**
@@ -95,40 +95,65 @@ class SpikingLayer(AbstractSpikingModel):
         - `train`: `(train, inputs)` or `(train, inputs, paths)` spikes from the inputs in each
           step, at most `steps` of them; `(paths, train, inputs)` with `batch_first`.
 
-        **Returns:** `(steps, outputs, *paths)` spikes that leave the neurons in each step, and
-        `(outputs, *paths)` spikes that remain in them.
+        **Returns:** a `Response` of `steps` steps.
 
         **Raises:** `ValueError` for a train that is too long or has another number of inputs.
         """
-        inputs, train = self.place.start, jnp.asarray(train, jnp.float32)
+        train = jnp.asarray(train, jnp.float32)
+        check_train(train, self.steps, self.in_size, self.batch_first)
         is_moved = self.batch_first and train.ndim == 3
         own = jnp.moveaxis(train, 0, -1) if is_moved else train
-        if not 2 <= own.ndim <= 3 or len(own) > self.steps or own.shape[1] != inputs:
-            where = "first" if self.batch_first else "third"
-            raise ValueError(
-                f"`train` has the shape {train.shape}. Give up to {self.steps} steps of {inputs} "
-                f"neurons, and `paths` as a {where} axis if there are several."
-                + (batch_hint(train, inputs, self.batch_first) if train.ndim == 3 else "")
-            )
-        sent, left = _response(nameless(self.model), self.place, own, self.steps)
+        sent, left, _ = _run(self, own)
         if is_moved:
-            return jnp.moveaxis(sent, -1, 0), jnp.moveaxis(left, -1, 0)
-        return sent, left
+            return Response(jnp.moveaxis(sent, -1, 0), jnp.moveaxis(left, -1, 0))
+        return Response(sent, left)
+
+    @property
+    def in_size(self) -> int:
+        """The number of inputs."""
+        return self.place.start
+
+    @property
+    def population(self) -> SpikingPopulation:
+        """The neurons, without the inputs."""
+        return population_at(self.model, self.place, most_sent(self.rules))
+
+    def run(
+        self,
+        train: Float[Array, "steps inputs *paths"],
+        more: Float[Array, "steps outputs *paths"] | None = None,
+        *,
+        keeps: bool = False,
+    ) -> PopulationRun:
+        constants = constants_of(self.model)
+        assert isinstance(constants.synapses, Sum)
+        (part,) = constants.synapses.parts
+        missing = (0, self.steps - len(train)), *((0, 0),) * (train.ndim - 1)
+        arriving = with_more(jnp.pad(delivered(part, train), missing), more)
+        initial = constants.initial[self.place.neurons].reshape(-1, *(1,) * (train.ndim - 2))
+        initial = jnp.broadcast_to(initial, arriving.shape[1:])
+        return self.population.run_from(constants, initial, arriving, self.steps, keeps=keeps)
+
+    def parts(self) -> LayerParts:
+        edges = constants_of(self.model).synapses.edges()
+        weight = np.ones(len(edges)) if edges.value is None else np.asarray(edges.value)
+        target = edges.target - self.place.start
+        synapses = SynapseList(edges.source, target, weight.astype(int), np.zeros_like(target))
+        return LayerParts(group_of(self.population), synapses)
+
+    def problem(self, received: int) -> str | None:
+        del received
+        if self.batch_first:
+            return "it has `batch_first=True`. Give that to the `Sequential` instead."
+        return None
+
+    def roundings(self) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
+        yield from ()  # the weights are those of `model`
 
 
 @eqx.filter_jit
-def _response(
-    model: RelaxedSystem, place: NeuronRange, train: Float[Array, "train inputs *paths"], steps: int
-) -> tuple[Float[Array, "steps outputs *paths"], Float[Array, "outputs *paths"]]:
-    constants = constants_of(model)
-    assert isinstance(constants.synapses, Sum)
-    (part,) = constants.synapses.parts
-    sent = jnp.moveaxis(train, 0, -1)
-    arriving = jnp.moveaxis(part.deliver(sent, accumulate=jnp.float32), -1, 0)
-    missing = (0, steps - len(train)), *((0, 0),) * (train.ndim - 1)
-    initial = constants.initial[place.neurons].reshape(-1, *(1,) * (train.ndim - 2))
-    initial = jnp.broadcast_to(initial, arriving.shape[1:])
-    return population_run(model, constants, place, initial, jnp.pad(arriving, missing), steps)
+def _run(layer: SpikingLayer, train: Float[Array, "steps inputs *paths"]) -> PopulationRun:
+    return layer.run(train)
 
 
 def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> SpikingNetwork:
@@ -204,18 +229,3 @@ def chain(layers: Sequence[SpikingLayer], /, *, source: Rules = SENDER) -> Spiki
     model = replace(model, **tables, initial=initial, synapses=synapses, is_synapse=is_synapse)
     model = replace(model, weight_levels=first.weight_levels)
     return eqx.tree_at(lambda network: network.model, network, model)
-
-
-def rules_of_guard(guard: int | Rules) -> tuple[Rule | str, ...]:
-    """The rules that a guard of a layer stands for."""
-    if isinstance(guard, int):
-        if guard < 1:
-            raise ValueError(f"`guard` is {guard}. Give the least number of spikes that fires.")
-        return (Rule((guard, None), guard, 1),)
-    if isinstance(guard, str) and "->" not in guard:
-        expression = Guard(guard)
-        least = (expression & Guard.interval(1)).minimum
-        if least is None:
-            raise ValueError(f"`guard` {guard!r} accepts no spikes. Give one that does.")
-        return (Rule(expression, least, 1),)
-    return (guard,) if isinstance(guard, str | Rule) else tuple(guard)

@@ -1,10 +1,9 @@
 """Networks of populations with trainable weights, as equinox modules."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
@@ -16,30 +15,13 @@ from ..spiking.model.population import PopulationSystem
 from ..spiking.model.population_parts import Population, Projection
 from ..spiking.model.rule import Rule
 from .coding import total
-from .forward import NeuronRange, forward, order_of
+from .forward import forward, order_of
 from .initial import WeightSpread, drawn, spreads_of
+from .population import NeuronRange, places_of
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of, nameless, relax
+from .rules import Rules
 from .run import RelaxedSolution, run
 from .surrogate import AbstractSurrogate
-
-
-#: The rules of a population: one or several.
-Rules: TypeAlias = str | Rule | Sequence[str | Rule]
-
-#: Sends its spikes one by one.
-SENDER = "a+/a -> a"
-
-
-def relay(most: int) -> tuple[Rule, ...]:
-    """The rules of a neuron that sends all of its spikes at once.
-
-    **Arguments:**
-
-    - `most`: the largest number of spikes that the neuron can send.
-
-    **Returns:** one rule `a^k -> a^k` for each k from 1 to `most`.
-    """
-    return tuple(Rule(k, k, k) for k in range(1, most + 1))
 
 
 class Response(NamedTuple):
@@ -126,7 +108,7 @@ class SpikingNetwork(AbstractSpikingModel):
             signed=weight_range[0] < 0,
         )
         model = relax(system, surrogate=surrogate, layout=layout, weight_range=weight_range)
-        self.places = _places(model, sizes)
+        self.places = places_of(model, sizes)
         self.projections = tuple((own[0], own[1]) for own in projections)
         if scale is None:
             spreads = spreads_of(model, self.places, self.projections, steps)
@@ -174,7 +156,7 @@ class SpikingNetwork(AbstractSpikingModel):
         else:
             model = nameless(self.model)
             given = model, self.places, self.projections, order, spikes, self.steps
-            found = Response(*forward(*given)[:2])
+            found = Response(*forward(*given)[len(self.places) - 1][:2])
         if self.batch_first and counts.ndim == 2:
             return Response(*(jnp.moveaxis(x, -1, 0) for x in found))
         return found
@@ -221,6 +203,21 @@ class SpikingNetwork(AbstractSpikingModel):
         return jnp.concatenate([counts, own])
 
 
+def check_train(
+    train: Float[Array, "..."], steps: int, inputs: int, batch_first: bool = False
+) -> None:
+    """Refuse a train of another number of inputs, or of more steps."""
+    is_moved = batch_first and train.ndim == 3
+    length, size = (*train.shape, 0, 0)[is_moved : is_moved + 2]
+    if not 2 <= train.ndim <= 3 or length > steps or size != inputs:
+        where = "first" if batch_first else "third"
+        raise ValueError(
+            f"`train` has the shape {train.shape}. Give up to {steps} steps of {inputs} neurons, "
+            f"and `paths` as a {where} axis if there are several."
+            + (batch_hint(train, inputs, batch_first) if train.ndim == 3 else "")
+        )
+
+
 def batch_hint(given: Float[Array, "..."], size: int, batch_first: bool) -> str:
     """How to fix an array whose batch is on the other side than expected; else nothing."""
     if given.ndim < 2 or given.shape[-2 if batch_first else -1] != size:
@@ -246,14 +243,3 @@ def _check(sizes: Sequence[int], rules: Sequence[Rules], projections: Sequence[t
     problems += [f"Projection {pair} is given twice. Join its graphs." for pair in sorted(twice)]
     if problems:
         raise ValueError("\n".join(problems))
-
-
-def _places(model: RelaxedSystem, sizes: Sequence[int]) -> tuple[NeuronRange, ...]:
-    with jax.ensure_compile_time_eval():  # also where the caller is traced
-        is_slot = np.asarray(model.is_slot)
-    start, places = 0, []
-    for size in sizes:
-        used = np.flatnonzero(is_slot[:, start : start + size].any(axis=1))
-        places.append(NeuronRange(start, size, int(used[-1]) + 1 if len(used) else 0))
-        start += size
-    return tuple(places)

@@ -1,7 +1,7 @@
 """Weights from a set of integers."""
 
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import equinox as eqx
@@ -9,7 +9,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from .relaxed import AbstractSpikingModel, RelaxedSystem
+from .population import SpikingPopulation
+from .relaxed import RelaxedSystem
+from .synapses import AbstractSynapses, WeightSet
 
 
 ModelT = TypeVar("ModelT", bound=PyTree)
@@ -37,11 +39,6 @@ def bit_levels(bits: int) -> tuple[int, ...]:
     return tuple(range(-(2 ** (bits - 1)), 2 ** (bits - 1)))
 
 
-def _makes_model(x: PyTree) -> bool:
-    """Whether the relaxed system of a model is made of other parameters than its own."""
-    return isinstance(x, AbstractSpikingModel) and "model" not in {f.name for f in fields(x)}
-
-
 def quantise(model: ModelT, levels: Iterable[int]) -> ModelT:
     """Restrict the weights of a model to a set of integers, during training and in the export.
 
@@ -53,7 +50,9 @@ def quantise(model: ModelT, levels: Iterable[int]) -> ModelT:
 
     **Arguments:**
 
-    - `model`: a relaxed system, layer or network, or a pytree of them, such as a tuple of layers.
+    - `model`: a relaxed system, layer, network or synapses, or a pytree of them, such as a tuple of
+      layers. Skips of weight 1 stay, and so do delays; a `SpikingNorm` multiplies weights before
+      they become levels.
     - `levels`: the integers that a weight may be, two or more, in any order: `TERNARY`, `BINARY`,
       `bit_levels(4)`, or others, such as `(-4, -2, -1, 0, 1, 2, 4)`. Without 0, every synapse keeps
       a weight. The weights are signed if a level is negative.
@@ -72,29 +71,41 @@ def quantise(model: ModelT, levels: Iterable[int]) -> ModelT:
     allowed = tuple(sorted({int(level) for level in given}))
     if len(allowed) < 2 or any(level != int(level) or abs(level) >= 2**24 for level in given):
         raise ValueError(f"The levels are {given}. Pass two or more different integers below 2^24.")
-    low, high = float(allowed[0]), float(allowed[-1])
+    weights = WeightSet((float(allowed[0]), float(allowed[-1])), allowed)
+    found = 0
 
-    def of_one(model: PyTree) -> PyTree:
-        if not isinstance(model, RelaxedSystem):
-            return model
-        weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
+    def of_one(node: PyTree) -> PyTree:
+        nonlocal found
+        if isinstance(node, AbstractSynapses):
+            found += node.allowed is not None
+            return node.quantised(weights)
+        if not isinstance(node, RelaxedSystem):
+            return node
+        real, rest = eqx.partition(node.synapses, eqx.is_inexact_array)
+        if not jax.tree.leaves(real):  # a model that makes its weights of others
+            raise ValueError(_no_weights(model))
+        found += 1
         clipped = jax.tree.map(
-            lambda x, is_one: jnp.where(is_one, jnp.clip(x, low, high), x),
-            weights,
-            model.is_synapse,
+            lambda x, is_one: jnp.where(is_one, jnp.clip(x, *weights.range), x),
+            real,
+            node.is_synapse,
         )
-        synapses = eqx.combine(clipped, rest)
-        return replace(model, synapses=synapses, weight_levels=allowed, weight_range=(low, high))
-
-    def is_system(x: PyTree) -> bool:
-        return isinstance(x, RelaxedSystem)
-
-    found = [x for x in jax.tree.leaves(model, is_leaf=is_system) if is_system(x)]
-    own = [eqx.filter(x.synapses, eqx.is_inexact_array) for x in found]
-    makes_own = any(map(_makes_model, jax.tree.leaves(model, is_leaf=_makes_model)))
-    if makes_own or not found or not all(map(jax.tree.leaves, own)):
-        raise ValueError(
-            f"A {type(model).__name__} has no weights that are quantised. Pass a `RelaxedSystem`, "
-            "a `SpikingLayer`, a `SpikingNetwork` or a tuple of layers."
+        return replace(
+            node,
+            synapses=eqx.combine(clipped, rest),
+            weight_levels=allowed,
+            weight_range=weights.range,
         )
-    return jax.tree.map(of_one, model, is_leaf=is_system)
+
+    ends = AbstractSynapses | SpikingPopulation | RelaxedSystem
+    changed = jax.tree.map(of_one, model, is_leaf=lambda node: isinstance(node, ends))
+    if not found:
+        raise ValueError(_no_weights(model))
+    return changed
+
+
+def _no_weights(model: PyTree) -> str:
+    return (
+        f"A {type(model).__name__} has no weights that are quantised. Pass a `RelaxedSystem`, a "
+        "layer, a network or a tuple of layers."
+    )

@@ -66,9 +66,10 @@ def record(
     spikes, steps = network.initial_spikes(counts), network.steps
     if order is not None:
         given = nameless(network.model), network.places, network.projections, order, spikes, steps
-        found = forward(*given, tuple(sorted(set(places.values()))))
-        response = Response(found.trains, found.left)
-        emissions, kept = found.emissions, found.counts
+        runs = forward(*given, tuple(sorted(set(places.values()))))
+        response = Response(*runs[size - 1][:2])
+        emissions = {p: own.trains for p, own in runs.items()}
+        kept = {p: own.counts for p, own in runs.items() if own.counts is not None}
     else:
         model, last = network.model, network.places[-1].neurons
         num = len(model.names)

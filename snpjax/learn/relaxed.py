@@ -26,7 +26,8 @@ from .plastic import (
     plastic_constants,
     relaxed_plasticity,
 )
-from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, nearest, rounded, within
+from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, rounded, within
+from .synapses import WeightSet
 
 
 #: float32 counts whole numbers up to here.
@@ -261,10 +262,11 @@ def constants_of(model: RelaxedSystem) -> Constants:
     initial = within(whole(model.initial), 0)
     weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
 
+    allowed = WeightSet(model.weight_range, model.weight_levels)
+
     def weight(x: Array, is_one: Array) -> Array:
-        if model.weight_levels is not None and not model.is_smooth:
-            return jnp.where(is_one, nearest(x, model.weight_levels), 0)
-        return jnp.where(is_one, within(whole(x), *model.weight_range), 0)
+        own = within(x, *model.weight_range) if model.is_smooth else allowed.exact(x)
+        return jnp.where(is_one, own, 0)
 
     synapses = eqx.combine(jax.tree.map(weight, weights, model.is_synapse), rest)
     is_slot, program = model.is_slot, model.program

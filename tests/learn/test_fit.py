@@ -1,5 +1,7 @@
 """Training in minibatches: what is trained, what is compiled, and where it stops."""
 
+import importlib
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -8,6 +10,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from snpjax import Checkpoint, learn
 from snpjax_formats import NotEnoughMemory
@@ -191,6 +194,32 @@ def synapses(network):
 def counts_lost(network, x, y, key):
     del key
     return jnp.mean((network(x.T)[0] - y) ** 2)
+
+
+@pytest.mark.parametrize("kind", ["Auto", "Explicit"])
+def test_shared_data_stay_on_their_devices(monkeypatch, kind):
+    """Each device has its rows in all epochs, and computes its share of each batch."""
+    module = importlib.import_module("snpjax.learn.fit")
+    mesh = jax.make_mesh((4,), ("rows",), axis_types=(getattr(AxisType, kind),))
+    x = jnp.linspace(-1, 1, 24)
+    data = [jax.device_put(own, NamedSharding(mesh, PartitionSpec("rows"))) for own in (x, 3 * x)]
+    tasks, make = [], module._Task
+    monkeypatch.setattr(module, "_Task", lambda *given: tasks.append(make(*given)) or tasks[-1])
+    options = {"epochs": 2, "batch_size": 8, "key": jr.key(0), "where": lambda line: line}
+    found = learn.fit(LINE, loss, DESCENT, data, validation=data, **options)
+    columns = [*tasks[0].columns, *tasks[0].held_out]
+    assert tasks[0].shardings == tuple(own.sharding for own in tasks[0].columns)
+    assert [own.sharding.shard_shape(own.shape) for own in columns] == [(6,)] * 4
+    chosen = jnp.arange(8)
+    rows = [jax.jit(partial(module._rows, sharding=own.sharding))(chosen, own) for own in columns]
+    assert [own.sharding.shard_shape(own.shape) for own in rows] == [(2,)] * 4
+    odd = jax.jit(partial(module._rows, sharding=columns[0].sharding))(chosen[:6], columns[0])
+    assert odd.sharding.is_fully_replicated and odd.tolist() == x[:6].tolist()
+    assert data[0].sharding.mesh.axis_types == (getattr(AxisType, kind),)
+    wanted = learn.fit(LINE, loss, DESCENT, (x, 3 * x), validation=(x, 3 * x), **options)
+    assert found.best.slope.devices() == {jax.devices()[0]}
+    np.testing.assert_allclose(found.model.slope, wanted.model.slope, rtol=1e-5)
+    np.testing.assert_allclose(found.validation_losses, wanted.validation_losses, rtol=1e-5)
 
 
 def test_a_network_is_trained_by_optax():

@@ -134,3 +134,24 @@ def test_modules_are_selected_and_split():
     assert nnx.merge(graph, params, rest)(COUNTS).tolist() == module(COUNTS).tolist()
     with pytest.raises(ValueError, match="Give `rngs"):
         wrapped.NNX(network)
+
+
+def test_only_wrapped_layers_of_an_nnx_module_are_trained():
+    """A plain attribute is refused by nnx; as data, a layer is a constant to its optimisers."""
+
+    class Model(nnx.Module):
+        def __init__(self, made):
+            self.layer = made
+
+    own = layer(jr.key(0))
+
+    def loss(model):
+        return loss_of(model.layer(TRAIN))
+
+    slopes = jax.tree.leaves(nnx.grad(loss)(Model(wrapped.NNX(own))))
+    (wanted,) = eqx.filter_grad(lambda own: loss_of(own(TRAIN)))(own).model.synapses.parts
+    assert len(slopes) == 1 and jnp.any(wanted.values != 0)
+    np.testing.assert_allclose(slopes[0], wanted.values, rtol=1e-5)
+    with pytest.raises(ValueError, match="SpikingLayer"):
+        Model(own)
+    assert not jax.tree.leaves(nnx.grad(loss)(Model(nnx.data(own))))

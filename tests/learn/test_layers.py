@@ -53,7 +53,7 @@ def assert_exact(network, seed, paths=3):
     exact = snp.run(
         system,
         paths=paths,
-        initial=learn.initial_spikes(system, counts),
+        initial=learn.initial_configuration(system, counts),
         inputs=train,
         max_steps=STEPS,
     )
@@ -164,6 +164,7 @@ def convolutions(draw):
     spans = [1 + (k - 1) * d - 2 * p for k, d, p in zip(kernel, dilation, padding, strict=True)]
     size = tuple(max(span, 1) + draw(st.integers(0, 3)) for span in spans)
     channels = groups * draw(st.integers(1, 2)), groups * draw(st.integers(1, 2))
+    padding = draw(st.sampled_from(["same", padding]))
     options = {"stride": numbers(1, 3), "padding": padding, "dilation": dilation, "groups": groups}
     return (*channels, kernel), {"size": size, **options}
 
@@ -172,6 +173,9 @@ def convolutions(draw):
 @given(convolutions(), seeds, st.booleans())
 def test_a_convolution_is_its_synapses(shape, seed, has_delays):
     synapses = learn.ConvSynapses(*shape[0], key=jr.key(seed), **shape[1])
+    if shape[1]["padding"] == "same":
+        strides = zip(shape[1]["size"], shape[1]["stride"], strict=True)
+        assert synapses.out_shape == tuple(-(-n // s) for n, s in strides)
     if has_delays:
         synapses = learn.LearnedDelays(synapses, (0, 2))
         logits = jr.normal(jr.key(seed), synapses.logits.shape)
@@ -267,7 +271,7 @@ def test_a_convolution_learns_digits():
     assert np.mean(logits.argmax(axis=1) == labels[1300:]) > 0.8
     system = exported(model)
     assert system.num_neurons == 64 + 6 * 64 + 10
-    exact = learn.replay(system, learn.initial_spikes(system, test.T.astype(int)), steps=8)
+    exact = learn.replay(system, learn.initial_configuration(system, test.T.astype(int)), steps=8)
     assert (exact.spikes[-10:] == logits.T).all()
 
 
@@ -428,6 +432,34 @@ def test_gradients_of_smooth_layers_are_finite_differences():
     np.testing.assert_allclose(slope, difference, rtol=2e-2)
 
 
+def test_counts_that_float32_does_not_hold_are_reported():
+    """From 2^24 on, as by the run of the same network in one piece."""
+    options = {"key": jr.key(0), "steps": 8, "weight_range": (0, 2**22)}
+    layers = [learn.SpikingLayer(1, 1, guard=guard, **options) for guard in (1, ())]
+    layers = [
+        eqx.tree_at(lambda own: own.model.synapses.parts[0].values, layer, jnp.full((1, 1), weight))
+        for layer, weight in zip(layers, (1.0, 2.0**22), strict=True)
+    ]
+    network, chained = learn.Sequential(layers), learn.chain(layers)
+    is_exact = eqx.filter_jit(network.is_exact)
+    for count in range(1, 6):
+        counts = jnp.full((1, 2), float(count))
+        assert bool(is_exact(counts)) is (count < 4) is bool(chained.run(counts).is_exact)
+        assert network(counts).tolist() == [[count * 2.0**22] * 2]
+    assert not network.is_exact(jnp.full(1, 2.0**24))
+    assert not network.is_exact(jnp.zeros(1), input=jnp.full((1, 1), 2.0**24))
+    pool = learn.SumPool(1, 8, size=(8,))
+    synapses = learn.LinearSynapses(1, 1, key=jr.key(0), weight_range=(0, 0))
+    block = learn.SpikingBlock(synapses, steps=4)
+    sums = learn.Sequential([pool, block], source=f"a^{2**21} -> a^{2**21}")
+    counts = jnp.full(8, 2.0**21)
+    assert sums.is_exact(counts.at[0].set(0)) and not sums.is_exact(counts)
+    smooth = dense(2, 1, surrogate=learn.Smooth())
+    assert not learn.Sequential([smooth]).is_exact(jnp.ones(2))
+    with pytest.raises(ValueError, match="`counts` has the shape"):
+        network.is_exact(counts)
+
+
 # ---- what is refused ----
 
 
@@ -583,4 +615,4 @@ def test_a_network_is_exported_with_integers_only():
     with pytest.raises(ValueError, match="neurons that it reads send 2 spikes"):
         learn.to_system(learn.Sequential([doubled, pool]), round=True)
     with pytest.raises(ValueError, match="`counts` has the shape"):
-        learn.initial_spikes(system, np.zeros(4, int))
+        learn.initial_configuration(system, np.zeros(4, int))

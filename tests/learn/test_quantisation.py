@@ -153,9 +153,83 @@ def test_binary_weights_are_trained():
     assert system.num_synapses == 8 * 32 + 32 * 2
 
 
+STEPS = 5
+
+
+def layers():
+    """A layer of each kind with weights, with 4 inputs or an image of 2 x 2."""
+    options = {"key": jr.key(0), "steps": STEPS, "weight_range": (-6, 6)}
+    conv = {"size": (2, 2), "padding": 1, "guard": 2, **options}
+    linear = learn.LinearSynapses(4, 3, key=jr.key(3), weight_range=(-6, 6))
+    late = learn.LearnedDelays(linear, (1, 0), per="source")
+    return {
+        "conv": learn.SpikingConv(1, 2, 2, **conv),
+        "norm": learn.SpikingConv(1, 2, 2, norm=learn.SpikingNorm(2, scale=20.0), **conv),
+        "recurrent": learn.SpikingRecurrent(4, 3, guard=2, delays=(0, 2), **options),
+        "leaky": learn.SpikingLeaky(4, 3, threshold=4, decay=0.5, **options),
+        "block": learn.SpikingBlock(late, steps=STEPS, guard=2),
+        "layer": learn.SpikingLayer(4, 3, guard=2, scale=3.0, **options),
+    }
+
+
+@pytest.mark.parametrize("levels", [learn.TERNARY, learn.BINARY, (-4, 1, 3)], ids=str)
+@pytest.mark.parametrize("kind", layers())
+def test_layers_compute_with_levels_and_export_them(kind, levels):
+    """The trains of the exported system, whose weights are levels, in every step."""
+    made = learn.quantise(layers()[kind], levels)
+    counts = np.random.default_rng(0).integers(0, 6, (4, 8))
+    given = jnp.asarray(counts, jnp.float32)
+    model = learn.Sequential([made], source=learn.relay(5))
+    model = eqx.nn.inference_mode(model.observed(given, momentum=1.0))
+    found = eqx.filter_jit(model.response)(given)
+    system = quietly(learn.to_system, model, round=True)
+    names = {neuron.name for neuron in system.neurons if "d" in neuron.name}  # delays
+    weights = {w for _, target, w in system.synapses if target not in names}
+    assert weights <= set(levels) and len(weights) > 1
+    exact = learn.replay(system, learn.initial_configuration(system, counts), steps=STEPS)
+    assert exact.trains.tolist() == np.asarray(found.trains).tolist()
+    assert exact.trains.any()
+    if kind != "norm":  # which scales the levels
+        again = quietly(learn.to_system, learn.quantise(model, learn.bit_levels(4)), round=True)
+        assert {w for _, t, w in again.synapses if t not in names} <= set(learn.bit_levels(4))
+
+
+def test_networks_of_layers_have_levels():
+    """Skips of weight 1 stay, and gradients pass straight through."""
+    first, second = (learn.LinearSynapses(3, 3, key=key) for key in jr.split(jr.key(0)))
+    blocks = [learn.SpikingBlock(own, steps=STEPS, guard=2) for own in (first, second)]
+    skip = learn.LinearSynapses(3, 3, key=jr.key(2))
+    made = learn.Sequential(blocks, skips=[(0, 2), (0, 2, skip)])
+    model = learn.quantise(made, (-3, 1))
+    assert [own.allowed and own.allowed.levels for own in model.skips] == [None, (-3, 1)]
+    change, where = learn.rounding(model)
+    assert 1.5 < change <= 2 and "the weights of" in where
+    weights = [own.synapses.weight for own in model.layers]
+    exact = [jnp.where(x > -1, 1.0, -3.0) for x in weights]
+    assert [own.synapses.exact().weight.tolist() for own in model.layers] == [
+        x.tolist() for x in exact
+    ]
+
+    def slopes(model, weights):
+        def loss(weights):
+            where = lambda own: [layer.synapses.weight for layer in own.layers]  # noqa: E731
+            changed = eqx.tree_at(where, model, weights)
+            return jnp.sum(changed.response(jnp.asarray([4.0, 1, 2])).spikes)
+
+        return jax.grad(loss)(weights)
+
+    skipped = eqx.tree_at(lambda own: own.skips[1], made, model.skips[1])
+    for x, y in zip(slopes(model, weights), slopes(skipped, exact), strict=True):
+        assert jnp.any(x != 0)
+        np.testing.assert_allclose(x, y, rtol=1e-5)
+
+
 def test_models_whose_weights_are_elsewhere_are_refused():
-    """Not only the relaxed systems in them, which have none."""
-    layers = [learn.SpikingConv(1, 2, 3, size=(4, 4), key=jr.key(0), steps=4)]
-    for model in (learn.Sequential(layers), layers[0]):
+    """Such as NIR networks, whose relaxed system is made of the weights of a graph."""
+    alone = learn.relax(snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"])], []))
+    alone = eqx.tree_at(lambda own: own.synapses, alone, eqx.filter(alone.synapses, False))
+    pool = learn.SumPool(1, 2, size=(2,))
+    skip = learn.OneToOneSynapses(2)
+    for model in (alone, pool, skip, (alone, layers()["leaky"])):
         with pytest.raises(ValueError, match="no weights that are quantised"):
             learn.quantise(model, learn.TERNARY)

@@ -22,6 +22,10 @@ class NNX(nnx.Module):
     optimiser = nnx.Optimizer(module, optax.adam(0.01), wrt=nnx.Param)
     ```
 
+    Wrap also the layers that are attributes of another nnx module: nnx takes gradients in its own
+    variables only. It refuses an equinox module as a plain attribute, and treats the arrays of one
+    that is passed through `nnx.data` as constants.
+
     - `trained`: a `nnx.Param` for each array that is trained.
     - `constants`: a `Constant` for each other array, such as the guards of its rules.
     """

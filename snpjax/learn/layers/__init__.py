@@ -1,12 +1,12 @@
 """Layers of exact neurons: convolutions, pooling, recurrence, leaks, delays and normalisation."""
 
-from .assemble import initial_spikes as initial_spikes
+from .abstract import AbstractLayer as AbstractLayer
+from .assemble import initial_configuration as initial_configuration
 from .convolution import ConvSynapses as ConvSynapses
 from .delays import LearnedDelays as LearnedDelays
 from .leak import leaky as leaky
 from .norm import Drive as Drive, SpikingNorm as SpikingNorm
 from .pooling import MaxPool as MaxPool, SumPool as SumPool
-from .population import SpikingPopulation as SpikingPopulation
 from .sequential import Sequential as Sequential
 from .spiking import (
     AbstractSpikingLayer as AbstractSpikingLayer,
@@ -14,10 +14,4 @@ from .spiking import (
     SpikingConv as SpikingConv,
     SpikingLeaky as SpikingLeaky,
     SpikingRecurrent as SpikingRecurrent,
-)
-from .synapses import (
-    AbstractSynapses as AbstractSynapses,
-    LinearSynapses as LinearSynapses,
-    OneToOneSynapses as OneToOneSynapses,
-    SynapseList as SynapseList,
 )

@@ -1,36 +1,16 @@
 """The exact system of layers."""
 
 from collections.abc import Iterator
-from typing import NamedTuple, cast
 
 import numpy as np
-from jaxtyping import Array, Int, Integer
+from jaxtyping import Array, Float, Int, Integer
 
 from ...spiking.model.rule import Rule
 from ...spiking.model.system import Neuron, SpikingSystem
-from ..exact_rules import rules_of_neurons
-from ..layer import SpikingLayer
-from ..relaxed import constants_of
-from .pooling import MaxPool, SumPool
-from .population import SpikingPopulation
-from .sequential import Layer, Sequential, population_of
-from .spiking import AbstractSpikingLayer
-from .synapses import SynapseList
-
-
-class _Group(NamedTuple):
-    """The neurons of a population: initial spikes and rules of each channel, in order."""
-
-    spikes: list[int]
-    rules: list[list[Rule]]
-    copies: int
-
-    @property
-    def size(self) -> int:
-        return len(self.spikes) * self.copies
-
-    def rules_of(self, neuron: int) -> list[Rule]:
-        return self.rules[neuron // self.copies]
+from ..population import SpikingPopulation
+from ..synapses import SynapseList, weight_changes
+from .abstract import LayerParts, group_of
+from .sequential import Sequential
 
 
 def assembled(network: Sequential) -> SpikingSystem:
@@ -41,23 +21,25 @@ def assembled(network: Sequential) -> SpikingSystem:
             "system. Update the running ones by `observed`, then export "
             "`equinox.nn.inference_mode(model)`."
         )
-    groups: dict[int, _Group] = {0: _group(network.source)}
+    parts = [layer.parts() for layer in network.layers]
+    groups = {0: group_of(network.source)}
     wirings: list[tuple[int, int, SynapseList]] = []
-    for number, layer in enumerate(network.layers, 1):
-        if isinstance(layer, SumPool):
+    for number, own in enumerate(parts, 1):
+        if own.neurons is None:
             continue
-        groups[number], found = _parts(layer)
-        wirings += [(number if own else number - 1, number, wiring) for own, wiring in found]
+        groups[number] = own.neurons
+        wirings.append((number - 1, number, own.synapses))
+        if own.recurrent is not None:
+            wirings.append((number, number, own.recurrent))
     for (start, end), skip in zip(network.places, network.skips, strict=True):
         wirings.append((start, end, skip.exact().wiring()))
-    wirings = [_without_sums(network, *wiring) for wiring in wirings]
+    wirings = [_without_sums(parts, *wiring) for wiring in wirings]
     for start, end, _ in wirings:
-        layer = network.layers[end - 1]
-        most = max((r.produce for rules in groups[start].rules for r in rules), default=0)
-        if isinstance(layer, MaxPool) and most > 1:
+        layer, most = network.layers[end - 1], groups[start].most_sent
+        if layer.problem(most):
             raise ValueError(
-                f"Layer {end} is a MaxPool, but neurons that it reads send {most} spikes in a "
-                "step. Train the model without `produce`."
+                f"Layer {end} is a {type(layer).__name__}, but neurons that it reads send {most} "
+                "spikes in a step. Train the model without `produce`."
             )
     neurons = [
         Neuron(f"{p}{{{i}}}", group.spikes[i // group.copies], group.rules_of(i))
@@ -84,7 +66,7 @@ def assembled(network: Sequential) -> SpikingSystem:
     )
 
 
-def initial_spikes(
+def initial_configuration(
     system: SpikingSystem, counts: Integer[Array | np.ndarray, "inputs *paths"]
 ) -> Int[np.ndarray, "neurons *paths"]:
     """The initial configuration of an exported network with other inputs, as `replay` takes it.
@@ -109,77 +91,33 @@ def initial_spikes(
     return np.concatenate([given.astype(int), own[len(given) :]])
 
 
-def inexact_parts(network: Sequential) -> Iterator[tuple[str, Array]]:
-    """The parameters that an export rounds beside those of populations, and which they are."""
+def roundings(network: Sequential) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
+    """By how much each parameter is rounded, with a name, without those of populations."""
     for number, layer in enumerate(network.layers, 1):
-        if not isinstance(layer, AbstractSpikingLayer):
-            continue
-        synapses, offset = layer.synapses, None
-        if layer.norm is not None:
-            synapses, offset = layer.norm.folded(synapses, layer.norm.running)
-            yield f"the initial spikes of layer {number} from its norm", offset
-        yield f"the weights of layer {number}", synapses.weight
-        if layer.recurrent is not None:
-            yield f"the recurrent weights of layer {number}", layer.recurrent.weight
+        for name, change in layer.roundings():
+            yield f"{name} of layer {number}", change
     for place, synapses in zip(network.places, network.skips, strict=True):
-        yield f"the weights of the skip {place}", synapses.weight
+        yield f"the weights of the skip {place}", weight_changes(synapses)
 
 
 def populations(network: Sequential) -> Iterator[tuple[str, SpikingPopulation]]:
     """Each population with parameters of its own, and which layer it is of."""
     yield "the inputs", network.source
     for number, layer in enumerate(network.layers, 1):
-        match layer:
-            case AbstractSpikingLayer():
-                yield f"layer {number}", layer.neurons
-            case SpikingLayer():
-                yield f"layer {number}", population_of(layer)
-            case _:
-                pass
-
-
-def _parts(layer: Layer) -> tuple[_Group, list[tuple[bool, SynapseList]]]:
-    """The neurons of a layer and the synapses to them, each with whether they are recurrent."""
-    match layer:
-        case AbstractSpikingLayer():
-            drive = None if layer.norm is None else layer.norm.running
-            synapses, offset, recurrent = layer.exact(drive)
-            found = [(False, synapses.wiring())]
-            if recurrent is not None:
-                found.append((True, recurrent.wiring()))
-            return _group(layer.neurons, offset), found
-        case MaxPool():
-            source, target = layer.windows.pairs()
-            wiring = SynapseList(source, target, np.ones_like(source), np.zeros_like(source))
-            size = layer.windows.out_size
-            return _Group([0], [list(layer.rules)], size), [(False, wiring)]
-        case SpikingLayer():
-            place = layer.place
-            edges = constants_of(layer.model).synapses.edges()
-            weight = np.ones(len(edges)) if edges.value is None else np.asarray(edges.value)
-            none = np.zeros(len(edges), int)
-            wiring = SynapseList(edges.source, edges.target - place.start, weight.astype(int), none)
-            return _group(population_of(layer)), [(False, wiring)]
-        case _:
-            raise AssertionError("a sum has no neurons")
-
-
-def _group(population: SpikingPopulation, offset: Array | None = None) -> _Group:
-    constants, initial = population.constants(offset)
-    own = slice(population.start, population.start + population.channels)
-    rules = rules_of_neurons(population.model, constants)[own]
-    rules = cast("list[list[Rule]]", rules)  # no population has plasticity
-    return _Group(np.asarray(initial).astype(int).tolist(), rules, population.copies)
+        if layer.population is not None:
+            yield f"layer {number}", layer.population
 
 
 def _without_sums(
-    network: Sequential, start: int, end: int, wiring: SynapseList
+    parts: list[LayerParts], start: int, end: int, wiring: SynapseList
 ) -> tuple[int, int, SynapseList]:
     """The synapses from the neurons that a sum adds, instead of those from the sum."""
-    while start > 0 and isinstance(layer := network.layers[start - 1], SumPool):
-        source, window = layer.windows.pairs()
+    while start > 0 and parts[start - 1].neurons is None:
+        source, window, *_ = parts[start - 1].synapses
         order = np.argsort(window, kind="stable")
-        count = np.bincount(window, minlength=layer.windows.out_size)
+        count = np.bincount(
+            window, minlength=int(max(window.max(), wiring.source.max(initial=0))) + 1
+        )
         begin = np.cumsum(count) - count
         number = np.repeat(np.arange(len(wiring.source)), count[wiring.source])
         within = np.arange(len(number)) - np.repeat(

@@ -1,20 +1,24 @@
 """Synapses that share the weights of a kernel."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Literal
 
 import equinox as eqx
 import jax.lax as lax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Key
 
-from ..surrogate import rounded, within
-from .synapses import PRECISION, AbstractSynapses, SynapseList, drawn, with_weight
-
-
-#: A number for every spatial axis, or one for all.
-PerAxis: TypeAlias = int | Sequence[int]
+from ..synapses import (
+    PRECISION,
+    AbstractSynapses,
+    SynapseList,
+    WeightSet,
+    drawn,
+    with_allowed,
+    with_weight,
+)
+from .windows import PerAxis, Windows, along_axes, paddings
 
 
 class ConvSynapses(AbstractSynapses):
@@ -25,17 +29,13 @@ class ConvSynapses(AbstractSynapses):
     send nothing.
 
     - `weight`: `(out_channels, in_channels / groups, *kernel_size)`.
-    - `size`, `out_shape`: of the image of sources, and of that of targets in each channel.
+    - `windows`: what each target reads in the image of a channel of sources.
     """
 
     weight: Float[Array, "out_channels in_channels *kernel"]
-    weight_range: tuple[float, float] = eqx.field(static=True)
-    size: tuple[int, ...] = eqx.field(static=True)
-    stride: tuple[int, ...] = eqx.field(static=True)
-    padding: tuple[int, ...] = eqx.field(static=True)
-    dilation: tuple[int, ...] = eqx.field(static=True)
+    weights: WeightSet
+    windows: Windows = eqx.field(static=True)
     groups: int = eqx.field(static=True)
-    out_shape: tuple[int, ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class ConvSynapses(AbstractSynapses):
         size: Sequence[int],
         key: Key[Array, ""],
         stride: PerAxis = 1,
-        padding: PerAxis = 0,
+        padding: PerAxis | Literal["same"] = 0,
         dilation: PerAxis = 1,
         groups: int = 1,
         weight_range: tuple[float, float] = (-3, 3),
@@ -59,26 +59,26 @@ class ConvSynapses(AbstractSynapses):
         - `size`: of the image of sources: `(length,)`, or `(rows, columns)`.
         - `key`: for the initial weights; it is consumed.
         - `stride`: the distance of neighbouring targets.
-        - `padding`: how far the image is extended at each end.
+        - `padding`: how far the image is extended at each end; `"same"` for as many targets as
+          sources with a stride of 1, where the larger half of an odd number is behind.
         - `dilation`: the distance of the sources that a kernel reads.
         - `groups`: into how many groups channels are divided; each reads its own sources.
-        - `weight_range`: the smallest and the largest weight.
-        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
-          by default from a uniform distribution over `weight_range`.
+        - `weight_range`, `scale`: see `LinearSynapses`.
 
         **Raises:** `ValueError` for an image that is not of one or two axes, a kernel that does not
         fit in it, and numbers of channels that `groups` does not divide.
         """
         axes = tuple(int(length) for length in size)
-        kernel, stride, padding, dilation = (
-            along_axes(name, own, axes, least)
-            for name, own, least in (
-                ("kernel_size", kernel_size, 1),
-                ("stride", stride, 1),
-                ("padding", padding, 0),
-                ("dilation", dilation, 1),
+        kernel, stride, dilation = (
+            along_axes(name, own, axes, 1)
+            for name, own in (
+                ("kernel_size", kernel_size),
+                ("stride", stride),
+                ("dilation", dilation),
             )
         )
+        pads = padding if isinstance(padding, str) else along_axes("padding", padding, axes, 0)
+        windows = Windows(axes, kernel, stride, paddings(pads, kernel, dilation), dilation)
         if (
             min(in_channels, out_channels, groups) < 1
             or in_channels % groups + out_channels % groups
@@ -87,18 +87,24 @@ class ConvSynapses(AbstractSynapses):
                 f"There are {in_channels} and {out_channels} channels in {groups} groups. Give "
                 "1 channel or more, in numbers that `groups` divides."
             )
-        spans = [1 + (k - 1) * d for k, d in zip(kernel, dilation, strict=True)]
-        room = [n + 2 * p - s for n, p, s in zip(axes, padding, spans, strict=True)]
-        if min(room) < 0:
+        if min(windows.out_shape) < 1:
             raise ValueError(
-                f"A kernel of {kernel} reads {tuple(spans)} sources, but the image has {axes} and "
-                f"a padding of {padding}. Give a smaller `kernel_size` or more `padding`."
+                f"A kernel of {kernel} reads {windows.spans} sources, but the image has {axes} and "
+                f"a padding of {pads}. Give a smaller `kernel_size` or more `padding`."
             )
         shape = (out_channels, in_channels // groups, *kernel)
         self.weight = drawn(key, shape, weight_range, scale)
-        self.weight_range, self.groups = weight_range, groups
-        self.size, self.stride, self.padding, self.dilation = axes, stride, padding, dilation
-        self.out_shape = tuple(r // s + 1 for r, s in zip(room, stride, strict=True))
+        self.weights, self.windows, self.groups = WeightSet(weight_range), windows, groups
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """The size of the image of sources in each channel."""
+        return self.windows.size
+
+    @property
+    def out_shape(self) -> tuple[int, ...]:
+        """The size of the image of targets in each channel."""
+        return self.windows.out_shape
 
     @property
     def in_channels(self) -> int:
@@ -118,11 +124,18 @@ class ConvSynapses(AbstractSynapses):
         return self.channels * int(np.prod(self.out_shape))
 
     @property
+    def allowed(self) -> WeightSet:
+        return self.weights
+
+    @property
     def lag(self) -> int:
         return 0
 
     def exact(self) -> "ConvSynapses":
-        return with_weight(self, within(rounded(self.weight), *self.weight_range))
+        return with_weight(self, self.weights.exact(self.weight))
+
+    def quantised(self, allowed: WeightSet) -> "ConvSynapses":
+        return with_allowed(self, allowed)
 
     def scaled(self, gain: Float[Array, " channels"]) -> "ConvSynapses":
         return with_weight(self, self.weight * gain.reshape(-1, *(1,) * (self.weight.ndim - 1)))
@@ -136,23 +149,16 @@ class ConvSynapses(AbstractSynapses):
         found = lax.conv_general_dilated(
             image,
             self.weight,
-            self.stride,
-            [(p, p) for p in self.padding],
-            rhs_dilation=self.dilation,
+            self.windows.stride,
+            self.windows.padding,
+            rhs_dilation=self.windows.dilation,
             feature_group_count=self.groups,
             precision=PRECISION,
         )
         return jnp.moveaxis(found.reshape(*first.shape[:-1], self.out_size), -1, 1)
 
     def wiring(self) -> SynapseList:
-        source, target, places = window_pairs(
-            self.size,
-            self.out_shape,
-            self.weight.shape[2:],
-            self.stride,
-            self.padding,
-            self.dilation,
-        )
+        source, target, places = self.windows.pairs()
         kernel = np.asarray(self.weight).astype(int).reshape(*self.weight.shape[:2], -1)
         to, own, place = np.nonzero(kernel)
         group = to // (self.channels // self.groups)
@@ -171,37 +177,3 @@ class ConvSynapses(AbstractSynapses):
             kernel[to, own, place][number],
             np.zeros_like(pair),
         )
-
-
-def window_pairs(
-    size: tuple[int, ...],
-    out_shape: tuple[int, ...],
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    padding: tuple[int, ...],
-    dilation: tuple[int, ...],
-) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
-    """Sources and targets of one channel, and the place in the kernel that joins them."""
-    targets = np.indices(out_shape).reshape(len(size), -1, 1)
-    places = np.indices(kernel).reshape(len(size), 1, -1)
-
-    def along(numbers: tuple[int, ...]) -> Int[np.ndarray, "axes 1 1"]:
-        return np.asarray(numbers)[:, None, None]
-
-    at = targets * along(stride) - along(padding) + places * along(dilation)
-    target, place = np.nonzero(((at >= 0) & (at < along(size))).all(axis=0))
-    source = np.asarray(np.ravel_multi_index(tuple(at[:, target, place]), size))
-    return source, target, place
-
-
-def along_axes(name: str, number: PerAxis, size: tuple[int, ...], least: int) -> tuple[int, ...]:
-    """A number for each axis of an image."""
-    if len(size) not in (1, 2) or min(size) < 1:
-        raise ValueError(f"`size` is {size}. Give (length,) or (rows, columns), of 1 or more.")
-    given = (number,) * len(size) if isinstance(number, int) else tuple(int(n) for n in number)
-    if len(given) != len(size) or min(given) < least:
-        raise ValueError(
-            f"`{name}` is {number}, and `size` has {len(size)} axes. Give a number of {least} or "
-            "more, or one for each axis."
-        )
-    return given

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .synapses import AbstractSynapses, SynapseList, with_weight
+from ..synapses import AbstractSynapses, SynapseList, WeightSet, with_weight
 
 
 class LearnedDelays(AbstractSynapses):
@@ -70,6 +70,10 @@ class LearnedDelays(AbstractSynapses):
         return self.synapses.weight
 
     @property
+    def allowed(self) -> WeightSet | None:
+        return self.synapses.allowed
+
+    @property
     def in_size(self) -> int:
         return self.synapses.in_size
 
@@ -87,6 +91,9 @@ class LearnedDelays(AbstractSynapses):
 
     def exact(self) -> "LearnedDelays":
         return eqx.tree_at(lambda own: own.synapses, self, self.synapses.exact())
+
+    def quantised(self, allowed: WeightSet) -> "LearnedDelays":
+        return eqx.tree_at(lambda own: own.synapses, self, self.synapses.quantised(allowed))
 
     def scaled(self, gain: Float[Array, " channels"]) -> "LearnedDelays":
         return eqx.tree_at(lambda own: own.synapses, self, self.synapses.scaled(gain))

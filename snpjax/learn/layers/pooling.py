@@ -1,6 +1,6 @@
 """Pooling of spikes: sums, and the maximum where it is exact."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -8,47 +8,44 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ...spiking.model.rule import Rule
+from ..population import PopulationRun
 from ..surrogate import AbstractSurrogate, FastSigmoid, Smooth, fires
-from .convolution import PerAxis, along_axes, window_pairs
-from .synapses import check_sizes
+from ..synapses import SynapseList, check_sizes
+from .abstract import AbstractLayer, LayerParts, NeuronGroup, with_more
+from .windows import PerAxis, Windows, along_axes
 
 
 class PoolWindows(eqx.Module):
     """Windows in the image of each channel.
 
-    - `channels`, `size`: of the sources.
-    - `window`, `stride`: the size of the windows, and the distance of neighbouring ones. Neurons
-      that fill no window are left out.
+    - `channels`: of the sources.
+    - `windows`: those of one channel. Neurons that fill no window are left out.
     """
 
     channels: int = eqx.field(static=True)
-    size: tuple[int, ...] = eqx.field(static=True)
-    window: tuple[int, ...] = eqx.field(static=True)
-    stride: tuple[int, ...] = eqx.field(static=True)
+    windows: Windows = eqx.field(static=True)
 
     def __init__(
         self, channels: int, window: PerAxis, *, size: Sequence[int], stride: PerAxis | None = None
     ):
         check_sizes(channels=channels)
         axes = tuple(int(length) for length in size)
-        self.channels, self.size = channels, axes
-        self.window = along_axes("window", window, axes, 1)
-        self.stride = along_axes("stride", window if stride is None else stride, axes, 1)
-        if any(w > n for w, n in zip(self.window, axes, strict=True)):
-            raise ValueError(
-                f"A window of {self.window} does not fit in {axes}. Give a smaller one."
-            )
+        kernel = along_axes("window", window, axes, 1)
+        stride = along_axes("stride", window if stride is None else stride, axes, 1)
+        ones, none = (1,) * len(axes), ((0, 0),) * len(axes)
+        self.channels, self.windows = channels, Windows(axes, kernel, stride, none, ones)
+        if min(self.out_shape) < 1:
+            raise ValueError(f"A window of {kernel} does not fit in {axes}. Give a smaller one.")
 
     @property
     def out_shape(self) -> tuple[int, ...]:
         """The size of the image of windows in each channel."""
-        rows = zip(self.size, self.window, self.stride, strict=True)
-        return tuple((n - w) // s + 1 for n, w, s in rows)
+        return self.windows.out_shape
 
     @property
     def in_size(self) -> int:
         """The number of sources."""
-        return self.channels * int(np.prod(self.size))
+        return self.channels * int(np.prod(self.windows.size))
 
     @property
     def out_size(self) -> int:
@@ -58,19 +55,20 @@ class PoolWindows(eqx.Module):
     @property
     def most(self) -> int:
         """The number of sources in a window."""
-        return int(np.prod(self.window))
+        return int(np.prod(self.windows.kernel))
 
     def sums(
         self, train: Float[Array, "steps sources *paths"]
     ) -> Float[Array, "steps windows *paths"]:
         """The sum of each window."""
-        given = train.reshape(train.shape[0], self.channels, *self.size, *train.shape[2:])
-        starts = range(2, 2 + len(self.size))
+        size = self.windows.size
+        given = train.reshape(train.shape[0], self.channels, *size, *train.shape[2:])
+        starts = range(2, 2 + len(size))
         total = None
-        for place in np.ndindex(*self.window):
+        for place in np.ndindex(*self.windows.kernel):
             own = given
             for axis, at, num, apart in zip(
-                starts, place, self.out_shape, self.stride, strict=True
+                starts, place, self.out_shape, self.windows.stride, strict=True
             ):
                 end = at + (num - 1) * apart + 1
                 own = own[(slice(None),) * axis + (slice(at, end, apart),)]
@@ -80,19 +78,26 @@ class PoolWindows(eqx.Module):
 
     def pairs(self) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
         """Each source with the windows that it is in."""
-        none, one = (0,) * len(self.size), (1,) * len(self.size)
-        source, target, _ = window_pairs(
-            self.size, self.out_shape, self.window, self.stride, none, one
-        )
+        source, target, _ = self.windows.pairs()
         channel = np.arange(self.channels)[:, None]
-        sources = (source + channel * int(np.prod(self.size))).ravel()
+        sources = (source + channel * int(np.prod(self.windows.size))).ravel()
         return sources, (target + channel * int(np.prod(self.out_shape))).ravel()
 
+    def synapses(self) -> SynapseList:
+        """From each source to its windows, with weight 1."""
+        source, target = self.pairs()
+        return SynapseList(source, target, np.ones_like(source), np.zeros_like(source))
 
-class AbstractPool(eqx.Module):
+
+class AbstractPool(AbstractLayer):
     """A pooling of the spikes of each channel."""
 
     windows: eqx.AbstractVar[PoolWindows]
+
+    @property
+    def max_steps(self) -> None:
+        """Trains have any length."""
+        return None
 
     @property
     def in_size(self) -> int:
@@ -109,6 +114,14 @@ class AbstractPool(eqx.Module):
         """The size of the image of windows in each channel, such as the `size` of the next
         layer."""
         return self.windows.out_shape
+
+    @property
+    def population(self) -> None:
+        """Neurons, if there are any, have no parameters."""
+        return None
+
+    def roundings(self) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
+        yield from ()
 
 
 class SumPool(AbstractPool):
@@ -140,6 +153,34 @@ class SumPool(AbstractPool):
     ) -> Float[Array, "steps windows *paths"]:
         """The sum of each window in each step."""
         return self.windows.sums(train)
+
+    @property
+    def has_neurons(self) -> bool:
+        return False
+
+    @property
+    def is_smooth(self) -> bool:
+        return False
+
+    def run(
+        self,
+        train: Float[Array, "steps sources *paths"],
+        more: Float[Array, "steps windows *paths"] | None = None,
+        *,
+        keeps: bool = False,
+    ) -> PopulationRun:
+        sums = with_more(self(train), more)
+        return PopulationRun(sums, jnp.zeros_like(sums[0]), sums if keeps else None)
+
+    def most_sent(self, received: int) -> int:
+        return received * self.windows.most
+
+    def parts(self) -> LayerParts:
+        return LayerParts(None, self.windows.synapses())
+
+    def problem(self, received: int) -> str | None:
+        del received
+        return None
 
 
 class MaxPool(AbstractPool):
@@ -187,3 +228,38 @@ class MaxPool(AbstractPool):
         if isinstance(self.surrogate, Smooth):
             return self.surrogate.value(margin)
         return fires(margin, margin > 0, jnp.ones(margin.shape, bool), self.surrogate)
+
+    @property
+    def has_neurons(self) -> bool:
+        return True
+
+    @property
+    def is_smooth(self) -> bool:
+        return isinstance(self.surrogate, Smooth)
+
+    def run(
+        self,
+        train: Float[Array, "steps sources *paths"],
+        more: Float[Array, "steps windows *paths"] | None = None,
+        *,
+        keeps: bool = False,
+    ) -> PopulationRun:
+        del more  # `Sequential` leads no skip here
+        counts = self.windows.sums(train) if keeps else None
+        return PopulationRun(self(train), self.windows.sums(train[-1:])[0], counts)
+
+    def most_sent(self, received: int) -> int:
+        del received
+        return 1
+
+    def parts(self) -> LayerParts:
+        group = NeuronGroup([0], [list(self.rules)], self.out_size)
+        return LayerParts(group, self.windows.synapses())
+
+    def problem(self, received: int) -> str | None:
+        if received <= 1:
+            return None
+        return (
+            f"what it reads is up to {received} spikes in a step, whose maximum is no function of "
+            "their sum. Use SumPool, or rules that send one spike."
+        )

@@ -5,23 +5,19 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
-from snpjax_formats import Sum
-
-from ..layer import SpikingLayer, rules_of_guard
-from ..network import SENDER, Response, Rules
-from ..relaxed import RelaxedSystem, constants_of
+from ..network import Response
+from ..population import PopulationRun, SpikingPopulation, shared_rules
+from ..relaxed import MAX_COUNT
+from ..rules import SENDER, Rules, most_sent, rules_of_guard
+from ..synapses import AbstractSynapses, OneToOneSynapses, arrivals
+from .abstract import AbstractLayer
 from .norm import SpikingNorm
-from .pooling import MaxPool, SumPool
-from .population import SpikingPopulation, most_sent, shared_rules
 from .spiking import AbstractSpikingLayer
-from .synapses import AbstractSynapses, OneToOneSynapses, arrivals
 
-
-#: What `Sequential` joins.
-Layer: TypeAlias = AbstractSpikingLayer | SpikingLayer | SumPool | MaxPool
 
 #: From which population, and to which.
 Skip: TypeAlias = tuple[int, int] | tuple[int, int, AbstractSynapses]
@@ -42,7 +38,7 @@ class Sequential(eqx.Module):
       the last one.
     """
 
-    layers: tuple[Layer, ...]
+    layers: tuple[AbstractLayer, ...]
     source: SpikingPopulation
     skips: tuple[AbstractSynapses, ...]
     places: tuple[tuple[int, int], ...] = eqx.field(static=True)
@@ -51,7 +47,7 @@ class Sequential(eqx.Module):
 
     def __init__(
         self,
-        layers: Sequence[Layer],
+        layers: Sequence[AbstractLayer],
         /,
         *,
         source: Rules = SENDER,
@@ -80,22 +76,22 @@ class Sequential(eqx.Module):
         problems = [*_misfits(given, most_sent(rules)), *_skip_problems(given, joined)]
         if problems:
             raise ValueError("\n".join(problems))
-        self.layers, self.source = given, shared_rules(1, rules, copies=in_size(given[0]))
+        self.layers, self.source = given, shared_rules(1, rules, copies=given[0].in_size)
         self.skips = tuple(synapses for _, _, synapses in joined)
         self.places = tuple((start, end) for start, end, _ in joined)
         self.batch_first = batch_first
-        self.steps = next(steps for layer in given if (steps := _steps(layer)) is not None)
+        self.steps = next(steps for layer in given if (steps := layer.max_steps) is not None)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Neurons of each population; of a `SumPool`, its windows."""
-        return (self.source.size, *(out_size(layer) for layer in self.layers))
+        return (self.source.size, *(layer.out_size for layer in self.layers))
 
     def __call__(self, counts: Float[Array, "inputs *paths"]) -> Float[Array, "outputs *paths"]:
         """How many spikes leave each output neuron, or remain in it where it has no rules; a second
         axis is a batch, which is the first one with `batch_first`."""
-        found = self.response(counts)
-        if not _sends(self.layers[-1]):
+        found, population = self.response(counts), self.layers[-1].population
+        if population is not None and population.slots == 0:
             return found.spikes
         is_first = self.batch_first and found.spikes.ndim == 2
         return jnp.sum(found.trains, axis=1 if is_first else 0)
@@ -120,10 +116,32 @@ class Sequential(eqx.Module):
 
         **Raises:** `ValueError` for shapes that do not fit.
         """
-        found = self._run(counts, input)[0]
+        found = Response(*self._run(counts, input)[-1][:2])
         if not self.batch_first or found.spikes.ndim == 1:
             return found
         return Response(*(jnp.moveaxis(own, -1, 0) for own in found))
+
+    def is_exact(
+        self,
+        counts: Float[Array, "inputs *paths"],
+        *,
+        input: Float[Array, "train inputs *paths"] | None = None,
+    ) -> Bool[Array, ""]:
+        """Whether the values of a run are those of the exact system: all counts are below 2^24,
+        and firing is not smooth.
+
+        **Arguments:**
+
+        - `counts`, `input`: see `response`.
+
+        **Returns:** a boolean for the batch, as `RelaxedSolution.is_exact`.
+
+        **Raises:** `ValueError` for shapes that do not fit.
+        """
+        runs = self._run(counts, input, keeps=True)
+        largest = [jnp.max(jnp.abs(x), initial=0) for x in jax.tree.leaves(runs)]
+        is_smooth = any(layer.is_smooth for layer in self.layers)
+        return (jnp.max(jnp.stack(largest)) < MAX_COUNT) & (not is_smooth)
 
     def observed(
         self,
@@ -145,21 +163,25 @@ class Sequential(eqx.Module):
 
         **Returns:** the network with other statistics.
         """
-        trains = self._run(counts, input)[1]
+        runs = self._run(counts, input)
 
-        def updated(layer: Layer, train: Array) -> Layer:
+        def updated(layer: AbstractLayer, before: PopulationRun) -> AbstractLayer:
             if not isinstance(layer, AbstractSpikingLayer) or layer.norm is None:
                 return layer
-            norm = layer.norm.updated(layer.drive(train), momentum)
+            norm = layer.norm.updated(layer.drive(before.trains), momentum)
             return eqx.tree_at(lambda own: own.norm, layer, norm)
 
-        layers = tuple(map(updated, self.layers, trains))
+        layers = tuple(map(updated, self.layers, runs))
         return eqx.tree_at(lambda own: own.layers, self, layers)
 
     def _run(
-        self, counts: Float[Array, "inputs *paths"], input: Float[Array, "..."] | None
-    ) -> tuple[Response, list[Float[Array, "steps neurons *paths"]]]:
-        """The response, and what leaves every population."""
+        self,
+        counts: Float[Array, "inputs *paths"],
+        input: Float[Array, "..."] | None,
+        *,
+        keeps: bool = False,
+    ) -> list[PopulationRun]:
+        """What every population does."""
         counts, size = jnp.asarray(counts, jnp.float32), self.source.size
         is_first = self.batch_first and counts.ndim == 2
         shape, counts = counts.shape, counts.T if is_first else counts
@@ -178,19 +200,16 @@ class Sequential(eqx.Module):
             arriving = arriving.at[: len(input)].set(input)
         # What inputs send says nothing of the network: their tap is left out.
         source = replace(self.source, model=replace(self.source.model, tap=None))
-        trains = [source.run(arriving, initial=counts)[0]]
-        left = counts
+        runs = [source.run(arriving, initial=counts, keeps=keeps)]
         for number, layer in enumerate(self.layers, 1):
             more = None
             for (start, end), synapses in zip(self.places, self.skips, strict=True):
                 if end == number:
-                    is_smooth = _is_smooth(layer)
-                    own = synapses if is_smooth else synapses.exact()
-                    got = arrivals(own, trains[start], is_smooth)
+                    own = synapses if layer.is_smooth else synapses.exact()
+                    got = arrivals(own, runs[start].trains, layer.is_smooth)
                     more = got if more is None else more + got
-            train, left = _response(layer, trains[-1], more)
-            trains.append(train)
-        return Response(trains[-1], left), trains
+            runs.append(layer.run(runs[-1].trains, more, keeps=keeps))
+        return runs
 
     @property
     def norms(self) -> tuple[SpikingNorm, ...]:
@@ -202,140 +221,54 @@ class Sequential(eqx.Module):
         )
 
 
-def population_of(layer: SpikingLayer) -> SpikingPopulation:
-    """The neurons of a layer."""
-    place = layer.place
-    return SpikingPopulation(
-        layer.model, place.size, 1, place.start, place.slots, most_sent(layer.rules)
-    )
-
-
-def in_size(layer: Layer) -> int:
-    """The number of inputs of a layer."""
-    return layer.place.start if isinstance(layer, SpikingLayer) else layer.in_size
-
-
-def out_size(layer: Layer) -> int:
-    """The number of neurons of a layer, or of windows."""
-    return layer.place.size if isinstance(layer, SpikingLayer) else layer.out_size
-
-
-def _steps(layer: Layer) -> int | None:
-    return None if isinstance(layer, SumPool | MaxPool) else layer.steps
-
-
-def _sends(layer: Layer) -> bool:
-    """Whether the neurons of a layer have rules."""
-    match layer:
-        case AbstractSpikingLayer():
-            return layer.neurons.slots > 0
-        case SpikingLayer():
-            return layer.place.slots > 0
-        case _:
-            return True
-
-
-def _is_smooth(layer: Layer) -> bool:
-    match layer:
-        case AbstractSpikingLayer():
-            return layer.neurons.model.is_smooth
-        case SpikingLayer():
-            return layer.model.is_smooth
-        case _:
-            return False
-
-
-def _response(
-    layer: Layer,
-    train: Float[Array, "steps inputs *paths"],
-    more: Float[Array, "steps outputs *paths"] | None,
-) -> Response:
-    match layer:
-        case AbstractSpikingLayer():
-            return layer.response(train, more)
-        case SumPool():
-            sums = layer(train)
-            return Response(sums, jnp.zeros_like(sums[0]))
-        case MaxPool():
-            return Response(layer(train), layer.windows.sums(train[-1:])[0])
-        case _:
-            arriving = _arriving(layer.model, train)
-            arriving = arriving if more is None else arriving + more
-            return Response(*population_of(layer).run(arriving))
-
-
-def _arriving(
-    model: RelaxedSystem, train: Float[Array, "steps inputs *paths"]
-) -> Float[Array, "steps outputs *paths"]:
-    """What arrives at the neurons of a `SpikingLayer`."""
-    synapses = constants_of(model).synapses
-    assert isinstance(synapses, Sum)
-    (part,) = synapses.parts
-    found = part.deliver(jnp.moveaxis(train, 0, -1), accumulate=jnp.float32)
-    return jnp.moveaxis(found, -1, 0)
-
-
-def _misfits(layers: tuple[Layer, ...], sent: int) -> list[str]:
+def _misfits(layers: tuple[AbstractLayer, ...], sent: int) -> list[str]:
     """Why layers do not follow one another. `sent` is the most that an input sends in a step."""
     problems = []
     for number, layer in enumerate(layers, 1):
-        before = out_size(layers[number - 2]) if number > 1 else in_size(layer)
-        if in_size(layer) != before:
+        before = layers[number - 2].out_size if number > 1 else layer.in_size
+        if layer.in_size != before:
             problems.append(
-                f"Layer {number} takes {in_size(layer)} inputs, but layer {number - 1} has "
+                f"Layer {number} takes {layer.in_size} inputs, but layer {number - 1} has "
                 f"{before} outputs."
             )
-        if isinstance(layer, SpikingLayer) and layer.batch_first:
-            problems.append(
-                f"Layer {number} has `batch_first=True`. Give that to the `Sequential` instead."
-            )
-        match layer:
-            case SumPool():
-                sent = sent * layer.windows.most
-            case MaxPool():
-                if sent > 1:
-                    problems.append(
-                        f"Layer {number} is a MaxPool, but what it reads is up to {sent} spikes in "
-                        "a step, whose maximum is no function of their sum. Use SumPool, or rules "
-                        "that send one spike."
-                    )
-                sent = 1
-            case AbstractSpikingLayer():
-                sent = layer.neurons.most_sent
-            case _:
-                sent = most_sent(layer.rules)
-    steps = sorted({own for layer in layers if (own := _steps(layer)) is not None})
+        if problem := layer.problem(sent):
+            problems.append(f"Layer {number} is a {type(layer).__name__}, but {problem}")
+        sent = layer.most_sent(sent)
+    steps = sorted({own for layer in layers if (own := layer.max_steps) is not None})
     if len(steps) != 1:
         problems.append(f"The layers have the `steps` {steps}. Give all the same.")
-    if isinstance(layers[-1], SumPool):
-        problems.append("The last layer is a SumPool, which has no neurons. Add a layer that has.")
+    if not layers[-1].has_neurons:
+        problems.append(
+            f"The last layer is a {type(layers[-1]).__name__}, which has no neurons. Add a layer "
+            "that has."
+        )
     return problems
 
 
-def _skip(layers: tuple[Layer, ...], skip: Skip) -> tuple[int, int, AbstractSynapses]:
+def _skip(layers: tuple[AbstractLayer, ...], skip: Skip) -> tuple[int, int, AbstractSynapses]:
     start, end = skip[:2]
     if not 0 <= start < end <= len(layers):
         raise ValueError(
             f"The skip {(start, end)} joins no population of 0 to {len(layers)} to a later one."
         )
-    size = out_size(layers[end - 1])
+    size = layers[end - 1].out_size
     return start, end, skip[2] if len(skip) == 3 else OneToOneSynapses(size)
 
 
 def _skip_problems(
-    layers: tuple[Layer, ...], skips: Sequence[tuple[int, int, AbstractSynapses]]
+    layers: tuple[AbstractLayer, ...], skips: Sequence[tuple[int, int, AbstractSynapses]]
 ) -> list[str]:
     problems = []
     for start, end, synapses in skips:
         sizes = (
-            in_size(layers[0]) if start == 0 else out_size(layers[start - 1]),
-            out_size(layers[end - 1]),
+            layers[0].in_size if start == 0 else layers[start - 1].out_size,
+            layers[end - 1].out_size,
         )
         if sizes != (synapses.in_size, synapses.out_size):
             problems.append(
                 f"The skip {(start, end)} joins {sizes[0]} neurons to {sizes[1]}, but its synapses "
                 f"join {synapses.in_size} to {synapses.out_size}. Give it other synapses."
             )
-        if isinstance(layers[end - 1], SumPool | MaxPool):
+        if layers[end - 1].population is None:
             problems.append(f"The skip {(start, end)} leads into a pooling. Choose another layer.")
     return problems

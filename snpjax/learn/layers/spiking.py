@@ -1,24 +1,28 @@
 """Layers of neurons behind synapses, from trains to trains."""
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import equinox as eqx
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Float, Key
 
-from ..layer import rules_of_guard
-from ..network import Response, Rules
+from ..network import Response, check_train
+from ..population import PopulationRun, SpikingPopulation, shared_rules
+from ..rules import Rules, rules_of_guard
 from ..surrogate import AbstractSurrogate, rounded
-from .convolution import ConvSynapses, PerAxis
+from ..synapses import AbstractSynapses, LinearSynapses, arrivals, weight_changes
+from .abstract import AbstractPopulationLayer, LayerParts, group_of, with_more
+from .convolution import ConvSynapses
 from .delays import LearnedDelays
 from .leak import leaky
 from .norm import Drive, SpikingNorm, drive_of
-from .population import SpikingPopulation, shared_rules
-from .synapses import AbstractSynapses, LinearSynapses, arrivals
+from .windows import PerAxis
 
 
-class AbstractSpikingLayer(eqx.Module):
+class AbstractSpikingLayer(AbstractPopulationLayer):
     """A population of neurons behind synapses with trained weights, from trains to trains.
 
     What arrives in one step is read by the rules of the next. `Sequential` joins layers, and
@@ -48,9 +52,9 @@ class AbstractSpikingLayer(eqx.Module):
         return self.synapses.in_size
 
     @property
-    def out_size(self) -> int:
-        """The number of neurons."""
-        return self.neurons.size
+    def population(self) -> SpikingPopulation:
+        """`neurons`."""
+        return self.neurons
 
     def __call__(
         self, train: Float[Array, "train inputs *paths"]
@@ -75,18 +79,20 @@ class AbstractSpikingLayer(eqx.Module):
 
         **Raises:** `ValueError` for a train of another number of inputs, or of more than `steps`.
         """
-        if not 2 <= train.ndim <= 3 or len(train) > self.steps or train.shape[1] != self.in_size:
-            raise ValueError(
-                f"`train` has the shape {train.shape}. Give up to {self.steps} steps of "
-                f"{self.in_size} neurons, and `paths` as a third axis if there are several."
-            )
+        check_train(train, self.steps, self.in_size)
+        return Response(*self.run(train, more)[:2])
+
+    def run(
+        self,
+        train: Float[Array, "train inputs *paths"],
+        more: Float[Array, "train outputs *paths"] | None = None,
+        *,
+        keeps: bool = False,
+    ) -> PopulationRun:
         drive = self.norm and (self.norm.running if self.norm.inference else self.drive(train))
         synapses, offset, recurrent = self.exact(drive)
-        is_smooth = self.neurons.model.is_smooth
-        arriving = arrivals(synapses, train, is_smooth)
-        if more is not None:
-            arriving = arriving + more
-        return Response(*self.neurons.run(arriving, offset=offset, feedback=recurrent))
+        arriving = with_more(arrivals(synapses, train, self.is_smooth), more)
+        return self.neurons.run(arriving, offset=offset, feedback=recurrent, keeps=keeps)
 
     def drive(self, train: Float[Array, "train inputs *paths"]) -> Drive:
         """The statistics that `norm` uses in training.
@@ -110,13 +116,31 @@ class AbstractSpikingLayer(eqx.Module):
         synapses, offset = self.synapses, None
         if self.norm is not None and drive is not None:
             synapses, offset = self.norm.folded(synapses, drive)
-        if self.neurons.model.is_smooth:
+        if self.is_smooth:
             return synapses, offset, self.recurrent
         return (
             synapses.exact(),
             None if offset is None else rounded(offset),
             None if self.recurrent is None else self.recurrent.exact(),
         )
+
+    def parts(self) -> LayerParts:
+        synapses, offset, recurrent = self.exact(None if self.norm is None else self.norm.running)
+        back = None if recurrent is None else recurrent.wiring()
+        return LayerParts(group_of(self.neurons, offset), synapses.wiring(), back)
+
+    def problem(self, received: int) -> str | None:
+        del received
+        return None
+
+    def roundings(self) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
+        synapses = self.synapses
+        if self.norm is not None:
+            synapses, offset = self.norm.folded(synapses, self.norm.running)
+            yield "the initial spikes from the norm", np.round(offset) - offset
+        yield "the weights", weight_changes(synapses)
+        if self.recurrent is not None:
+            yield "the recurrent weights", weight_changes(self.recurrent)
 
 
 class SpikingBlock(AbstractSpikingLayer):
@@ -167,7 +191,7 @@ class SpikingConv(AbstractSpikingLayer):
         steps: int = 20,
         guard: int | Rules = 8,
         stride: PerAxis = 1,
-        padding: PerAxis = 0,
+        padding: PerAxis | Literal["same"] = 0,
         dilation: PerAxis = 1,
         groups: int = 1,
         weight_range: tuple[float, float] = (-3, 3),
@@ -182,9 +206,8 @@ class SpikingConv(AbstractSpikingLayer):
           `groups`: see `ConvSynapses`.
         - `key`: for the initial weights; it is consumed.
         - `steps`, `guard`, `norm`: see `SpikingBlock`.
-        - `weight_range`, `surrogate`: see `SpikingNetwork`.
-        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
-          by default from a uniform distribution over `weight_range`.
+        - `weight_range`, `scale`: see `LinearSynapses`.
+        - `surrogate`: see `relax`.
         - `delays`: the delays among which each weight of the kernel learns one, see
           `LearnedDelays`; by default none.
 
@@ -241,9 +264,8 @@ class SpikingRecurrent(AbstractSpikingLayer):
         - `in_size`, `out_size`: the numbers of inputs and of neurons.
         - `key`: for the initial weights; it is consumed.
         - `steps`, `guard`, `norm`: see `SpikingBlock`.
-        - `weight_range`, `surrogate`: see `SpikingNetwork`.
-        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
-          by default from a uniform distribution over `weight_range`.
+        - `weight_range`, `scale`: see `LinearSynapses`.
+        - `surrogate`: see `relax`.
         - `recurrent_scale`: the `scale` of the weights between the neurons.
         - `delays`: the delays among which each weight learns one, also between the neurons; see
           `LearnedDelays`.
@@ -296,9 +318,8 @@ class SpikingLeaky(AbstractSpikingLayer):
         - `key`: for the initial weights; it is consumed.
         - `threshold`, `decay`, `leak`, `consume`: see `leaky`.
         - `steps`, `norm`: see `SpikingBlock`.
-        - `weight_range`, `surrogate`: see `SpikingNetwork`.
-        - `scale`: draw the initial weights from a normal distribution with this standard deviation;
-          by default from a uniform distribution over `weight_range`.
+        - `weight_range`, `scale`: see `LinearSynapses`.
+        - `surrogate`: see `relax`.
         - `delays`: the delays among which each weight learns one, see `LearnedDelays`.
 
         **Raises:** `ValueError` as `LinearSynapses`, `leaky` and `SpikingBlock` do.

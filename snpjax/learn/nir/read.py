@@ -20,7 +20,7 @@ from ..relaxed import MAX_COUNT, relax
 from ..surrogate import AbstractSurrogate
 from .network import NirNetwork, with_gains
 from .rules import MAX_RULES, NirFiring, rules_of
-from .wiring import BIAS, Arriving, NirWiring, Operator, Unit, arriving_at, pooled_shape, unused
+from .wiring import BIAS, Arriving, NirWiring, Operator, Unit, arriving_at, unused
 
 
 if TYPE_CHECKING:
@@ -467,17 +467,16 @@ class _Reading:
             return None
         elif kind == "SumPool2d":
             kernel, stride, padding = map(_pair, (node.kernel_size, node.stride, node.padding))
-            size = pooled_shape(shape[1:], kernel, stride, padding, (1, 1))
-            operator = Operator(kind, shape, (shape[0], *size), stride, padding, kernel=kernel)
+            operator = Operator(kind, shape, shape, stride, padding, kernel=kernel)
+            operator = operator._replace(out_shape=(shape[0], *operator.windows.out_shape))
         else:
             weight, groups = np.shape(node.weight), int(node.groups)
-            stride, dilation = _pair(node.stride), _pair(node.dilation)
+            stride, dilation, kernel = map(_pair, (node.stride, node.dilation, weight[2:]))
             padding: Any = node.padding if isinstance(node.padding, str) else _pair(node.padding)
             if padding == "same" and stride != (1, 1):
                 self.problem(name, "padding 'same' has no other stride than 1")
-            size = pooled_shape(shape[1:], weight[2:], stride, padding, dilation)
-            out_shape = weight[0], *size
-            operator = Operator(kind, shape, out_shape, stride, padding, dilation, groups)
+            operator = Operator(kind, shape, shape, stride, padding, dilation, groups, kernel)
+            operator = operator._replace(out_shape=(weight[0], *operator.windows.out_shape))
             wanted = weight[1] * groups, *shape[1:]
         if wanted != shape:
             self.problem(name, f"it takes the shape {wanted}, but receives {shape}")

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Int
 
 from ...spiking.model.rule import Rule
 from ...spiking.model.template import RuleTemplate
-from ..network import relay
+from ..rules import relay
 from .wiring import UnitKind
 
 

@@ -3,14 +3,16 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-import jax.lax as lax
+import equinox as eqx
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..layers.convolution import ConvSynapses
+from ..layers.windows import Windows, paddings
+from ..synapses import with_weight
 
-#: One side for each of two axes, before and after.
-Padding: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
 
 UnitKind: TypeAlias = Literal["Input", "I", "IF", "LIF", "Threshold"]
 OperatorKind: TypeAlias = Literal["Linear", "Affine", "Scale", "Conv2d", "SumPool2d", "Flatten"]
@@ -51,7 +53,7 @@ class Operator(NamedTuple):
     """A linear node.
 
     - `stride`, `padding`, `dilation`, `groups`: of a convolution or a pooling, as NIR has them.
-    - `kernel`: of a pooling.
+    - `kernel`: its size.
     - `dims`: the first and last axis that a `Flatten` joins.
     """
 
@@ -64,6 +66,12 @@ class Operator(NamedTuple):
     groups: int = 1
     kernel: tuple[int, int] = (1, 1)
     dims: tuple[int, int] = (0, -1)
+
+    @property
+    def windows(self) -> Windows:
+        """Of a convolution or a pooling."""
+        around = paddings(self.padding, self.kernel, self.dilation)
+        return Windows(self.in_shape[1:], self.kernel, self.stride, around, self.dilation)
 
 
 class NirWiring(NamedTuple):
@@ -142,48 +150,19 @@ def applied(
         groups = operator.in_shape[0]
         weight = jnp.ones((groups, 1, *operator.kernel))
     assert weight is not None
-    image = jnp.reshape(matrix.T, (-1, *operator.in_shape))
-    found = lax.conv_general_dilated(
-        image,
-        weight,
-        operator.stride,
-        padding_of(operator.padding, weight.shape[2:], operator.dilation),
-        rhs_dilation=operator.dilation,
-        feature_group_count=groups,
-        precision="highest",
+    synapses = eqx.filter_eval_shape(  # instead of drawing weights
+        ConvSynapses,
+        operator.in_shape[0],
+        weight.shape[0],
+        operator.kernel,
+        size=operator.in_shape[1:],
+        key=jr.key(0),
+        stride=operator.stride,
+        padding=0 if operator.padding == "valid" else operator.padding,
+        dilation=operator.dilation,
+        groups=groups,
     )
-    return jnp.reshape(found, (len(image), -1)).T
-
-
-def padding_of(
-    padding: tuple[int, int] | Literal["same", "valid"],
-    kernel: Sequence[int],
-    dilation: Sequence[int],
-) -> Padding:
-    """The padding of both axes; `"same"` as PyTorch has it, the larger half behind."""
-    first, second = padding if not isinstance(padding, str) else (0, 0)
-    if padding == "same":
-        around = [step * (size - 1) for size, step in zip(kernel, dilation, strict=True)]
-        first, second = (total // 2 for total in around)
-        return (first, around[0] - first), (second, around[1] - second)
-    return (first, first), (second, second)
-
-
-def pooled_shape(
-    shape: Sequence[int],
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    padding: tuple[int, int] | Literal["same", "valid"],
-    dilation: Sequence[int],
-) -> tuple[int, int]:
-    """The size of an image after a convolution or a pooling."""
-    pads = padding_of(padding, kernel, dilation)
-    first, second = (
-        (shape[axis] + sum(pads[axis]) - dilation[axis] * (kernel[axis] - 1) - 1) // stride[axis]
-        + 1
-        for axis in (0, 1)
-    )
-    return first, second
+    return with_weight(synapses, weight).deliver(matrix.T).T
 
 
 def unused(name: str, names: Collection[str]) -> str:

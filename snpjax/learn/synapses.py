@@ -12,11 +12,29 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from ..surrogate import rounded, within
+from snpjax_formats import AbstractLayout
+
+from .surrogate import nearest, rounded, within
 
 
 #: Products of whole numbers are exact only without the short floats of some accelerators.
 PRECISION = jax.lax.Precision.HIGHEST
+
+
+class WeightSet(eqx.Module):
+    """The integers that weights may be: those in a range, or of some ascending levels."""
+
+    range: tuple[float, float] = eqx.field(static=True)
+    levels: tuple[int, ...] | None = eqx.field(static=True, default=None)
+
+    def nearest(self, weight: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The nearest integer, also out of the range, or level; see `quantise`."""
+        return rounded(weight) if self.levels is None else nearest(weight, self.levels)
+
+    def exact(self, weight: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The weights of an exact run; derivatives pass straight through."""
+        found = self.nearest(weight)
+        return found if self.levels is not None else within(found, *self.range)
 
 
 class SynapseList(NamedTuple):
@@ -46,6 +64,11 @@ class AbstractSynapses(eqx.Module):
 
     @property
     @abc.abstractmethod
+    def allowed(self) -> WeightSet | None:
+        """What the weights may be; `None` without weights."""
+
+    @property
+    @abc.abstractmethod
     def in_size(self) -> int:
         """The number of source neurons."""
 
@@ -67,6 +90,15 @@ class AbstractSynapses(eqx.Module):
     @abc.abstractmethod
     def exact(self: SynapsesT) -> SynapsesT:
         """The synapses with integer weights in their range; derivatives pass straight through."""
+
+    @abc.abstractmethod
+    def quantised(self: SynapsesT, allowed: WeightSet) -> SynapsesT:
+        """The synapses with other allowed weights, and the real ones moved into their range.
+
+        **Arguments:**
+
+        - `allowed`: what the weights may be.
+        """
 
     @abc.abstractmethod
     def scaled(self: SynapsesT, gain: Float[Array, " channels"]) -> SynapsesT:
@@ -99,7 +131,7 @@ class LinearSynapses(AbstractSynapses):
     """All sources to all targets, each pair with a weight of its own."""
 
     weight: Float[Array, "targets sources"]
-    weight_range: tuple[float, float] = eqx.field(static=True)
+    weights: WeightSet
     has_self: bool = eqx.field(static=True)
 
     def __init__(
@@ -126,7 +158,11 @@ class LinearSynapses(AbstractSynapses):
         """
         check_sizes(in_size=in_size, out_size=out_size)
         self.weight = drawn(key, (out_size, in_size), weight_range, scale)
-        self.weight_range, self.has_self = weight_range, has_self
+        self.weights, self.has_self = WeightSet(weight_range), has_self
+
+    @property
+    def allowed(self) -> WeightSet:
+        return self.weights
 
     @property
     def in_size(self) -> int:
@@ -145,7 +181,10 @@ class LinearSynapses(AbstractSynapses):
         return 0
 
     def exact(self) -> "LinearSynapses":
-        return with_weight(self, within(rounded(self.weight), *self.weight_range))
+        return with_weight(self, self.weights.exact(self.weight))
+
+    def quantised(self, allowed: WeightSet) -> "LinearSynapses":
+        return with_allowed(self, allowed)
 
     def scaled(self, gain: Float[Array, " targets"]) -> "LinearSynapses":
         return with_weight(self, self.weight * gain[:, None])
@@ -202,7 +241,15 @@ class OneToOneSynapses(AbstractSynapses):
     def lag(self) -> int:
         return 0
 
+    @property
+    def allowed(self) -> None:
+        return None
+
     def exact(self) -> "OneToOneSynapses":
+        return self
+
+    def quantised(self, allowed: WeightSet) -> "OneToOneSynapses":
+        del allowed
         return self
 
     def scaled(self, gain: Float[Array, " channels"]) -> "OneToOneSynapses":
@@ -228,9 +275,35 @@ def arrivals(
     return found if is_smooth else rounded(found)
 
 
+def weight_changes(synapses: AbstractSynapses) -> Float[np.ndarray, "..."]:
+    """By how much an export rounds the weights."""
+    if synapses.allowed is None:
+        return np.zeros(0, np.float32)
+    return np.asarray(synapses.allowed.nearest(synapses.weight) - synapses.weight)
+
+
+def delivered(
+    layout: AbstractLayout, train: Float[Array, "steps sources *paths"]
+) -> Float[Array, "steps targets *paths"]:
+    """What arrives through synapses in a layout, in each step."""
+    # Steps are a batch like any other, and go last.
+    sent = jnp.moveaxis(train, 0, -1)
+    return jnp.moveaxis(layout.deliver(sent, accumulate=jnp.float32), -1, 0)
+
+
 def with_weight(synapses: SynapsesT, weight: Float[Array, "..."]) -> SynapsesT:
     """The synapses with other weights."""
     return eqx.tree_at(lambda own: own.weight, synapses, weight)
+
+
+def with_allowed(synapses: SynapsesT, allowed: WeightSet) -> SynapsesT:
+    """Synapses that have `weights` with others, see `AbstractSynapses.quantised`."""
+    return eqx.tree_at(
+        lambda own: (own.weight, own.weights),
+        synapses,
+        (jnp.clip(synapses.weight, *allowed.range), allowed),
+        is_leaf=lambda node: isinstance(node, WeightSet),
+    )
 
 
 def drawn(

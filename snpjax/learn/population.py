@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,16 +13,45 @@ from jaxtyping import Array, Float
 
 from snpjax_formats import Sum
 
-from ...choice import FirstChoice
-from ...spiking.model.population import PopulationSystem
-from ...spiking.model.population_parts import Population
-from ...spiking.model.rule import Rule
-from ...spiking.model.system import Neuron
-from ...spiking.step.program import SpikingProgram
-from ..relaxed import AbstractSpikingModel, Constants, RelaxedSystem, constants_of, nameless, relax
-from ..step import RelaxedState, initial_state, step
-from ..surrogate import AbstractSurrogate, tapped
+from ..choice import FirstChoice
+from ..spiking.model.population import PopulationSystem
+from ..spiking.model.population_parts import Population
+from ..spiking.model.rule import Rule
+from ..spiking.step.program import SpikingProgram
+from .relaxed import AbstractSpikingModel, Constants, RelaxedSystem, constants_of, nameless, relax
+from .rules import most_sent
+from .step import RelaxedState, initial_state, step
+from .surrogate import AbstractSurrogate, tapped
 from .synapses import AbstractSynapses, arrivals
+
+
+class NeuronRange(NamedTuple):
+    """Where a population stands among the neurons of a model.
+
+    - `slots`: of the rules of its neurons.
+    """
+
+    start: int
+    size: int
+    slots: int
+
+    @property
+    def neurons(self) -> slice:
+        """Its neurons."""
+        return slice(self.start, self.start + self.size)
+
+
+class PopulationRun(NamedTuple):
+    """What the neurons of a population did.
+
+    - `trains`: the spikes that left each in each step.
+    - `left`: those that remain.
+    - `counts`: those before the first step and after each; `None` unless they were kept.
+    """
+
+    trains: Float[Array, "steps neurons *paths"]
+    left: Float[Array, "neurons *paths"]
+    counts: Float[Array, "steps_and_one neurons *paths"] | None
 
 
 class SpikingPopulation(AbstractSpikingModel):
@@ -55,7 +84,8 @@ class SpikingPopulation(AbstractSpikingModel):
         initial: Float[Array, "neurons *paths"] | None = None,
         offset: Float[Array, " channels"] | None = None,
         feedback: AbstractSynapses | None = None,
-    ) -> tuple[Float[Array, "steps neurons *paths"], Float[Array, "neurons *paths"]]:
+        keeps: bool = False,
+    ) -> "PopulationRun":
         """Run the neurons on what arrives at the end of each step.
 
         **Arguments:**
@@ -65,18 +95,50 @@ class SpikingPopulation(AbstractSpikingModel):
         - `offset`: `(channels,)` spikes that every neuron has in addition at first; a negative one
           raises the bounds of its guards instead.
         - `feedback`: exact synapses from the neurons to themselves.
+        - `keeps`: whether to keep the spikes of all steps.
 
-        **Returns:** `(steps, neurons, *paths)` spikes that leave, and `(neurons, *paths)` that
-        remain.
+        **Returns:** a `PopulationRun`.
         """
         constants, own = self.constants(offset)
         if initial is None:
             spread = jnp.repeat(own, self.copies).reshape(-1, *(1,) * (arriving.ndim - 2))
             initial = jnp.broadcast_to(spread, arriving.shape[1:])
+        given = constants, initial, arriving, len(arriving)
+        return self.run_from(*given, feedback=feedback, keeps=keeps)
+
+    def run_from(
+        self,
+        constants: Constants,
+        initial: Float[Array, "neurons *paths"],
+        arriving: Float[Array, "steps neurons *paths"] | None,
+        steps: int,
+        *,
+        feedback: AbstractSynapses | None = None,
+        keeps: bool = False,
+    ) -> "PopulationRun":
+        """As `run`, with the constants of the model.
+
+        **Arguments:**
+
+        - `constants`: those of `model`, which several populations may share.
+        - `initial`: `(neurons, *paths)` spikes at first.
+        - `arriving`: `(steps, neurons, *paths)` spikes; `None` for none.
+        - `steps`: the length of the run.
+        - `feedback`, `keeps`: see `run`.
+
+        **Returns:** a `PopulationRun`.
+        """
         if self.slots == 0:  # neurons without rules only count
-            return jnp.zeros_like(arriving), initial + jnp.sum(arriving, axis=0)
+            silent = jnp.zeros((steps, *initial.shape))
+            left = initial if arriving is None else initial + jnp.sum(arriving, axis=0)
+            counts = silent if arriving is None else jnp.cumsum(arriving, axis=0)
+            counts = jnp.concatenate([initial[None], initial[None] + counts]) if keeps else None
+            return PopulationRun(silent, left, counts)
+        sizes = {"num_sources": self.size, "num_targets": self.size}
+        none = Sum(parts=(), source_starts=(), target_starts=(), **sizes)
         tables = {name: self._spread(getattr(constants, name)) for name in _TABLES}
-        constants = constants._replace(**tables, program=self._program(constants.program))
+        program = self._program(constants.program)
+        constants = constants._replace(**tables, program=program, synapses=none)
         model = replace(
             nameless(self.model),
             program=self._program(self.model.program),
@@ -84,7 +146,7 @@ class SpikingPopulation(AbstractSpikingModel):
             is_synapse=None,
             tap=None if self.model.tap is None else self._of_neurons(self.model.tap),
         )
-        return _scanned(model, constants, initial, arriving, feedback)
+        return _scanned(model, constants, initial, arriving, feedback, steps, keeps)
 
     def constants(
         self, offset: Float[Array, " channels"] | None
@@ -113,7 +175,8 @@ class SpikingPopulation(AbstractSpikingModel):
         return self._of_neurons(table[: self.slots])
 
     def _of_neurons(self, table: Array) -> Array:
-        return jnp.repeat(table[:, self._own], self.copies, axis=1)
+        own = table[:, self._own]
+        return own if self.copies == 1 else jnp.repeat(own, self.copies, axis=1)
 
     def _program(self, program: SpikingProgram) -> SpikingProgram:
         tables = (*_TABLES, "period", "delay", "number")
@@ -139,24 +202,28 @@ def shared_rules(
     parts = [Population(name, channels, rules=list(rules), indices=range(channels))]
     with jax.ensure_compile_time_eval():  # tables of the host, also where the caller is traced
         model = relax(PopulationSystem(parts, [], output=name, signed=True), surrogate=surrogate)
-    slots = slots_of(model, 0, channels)
-    return SpikingPopulation(model, channels, copies, 0, slots, most_sent(rules))
+    (place,) = places_of(model, (channels,))
+    return replace(population_at(model, place, most_sent(rules)), copies=copies)
 
 
 _TABLES = ("low", "high", "consume", "produce")
 
 
-def slots_of(model: RelaxedSystem, start: int, size: int) -> int:
-    """How many slots the rules of some neurons take."""
-    program = model.program
-    used = np.asarray(program.low) <= np.asarray(program.high)
-    return int(np.flatnonzero(used[:, start : start + size].any(axis=1)).max(initial=-1)) + 1
+def population_at(model: RelaxedSystem, place: NeuronRange, most: int = 0) -> SpikingPopulation:
+    """The neurons of a place, each with parameters of its own, whose rules send up to `most`."""
+    return SpikingPopulation(model, place.size, 1, place.start, place.slots, most)
 
 
-def most_sent(rules: Sequence[Rule | str]) -> int:
-    """The most spikes that a rule sends."""
-    found = Neuron("neuron", 0, list(rules)).rules
-    return max((rule.produce for rule in found if isinstance(rule, Rule)), default=0)
+def places_of(model: RelaxedSystem, sizes: Sequence[int]) -> tuple[NeuronRange, ...]:
+    """Where populations of these sizes stand, one after the other."""
+    with jax.ensure_compile_time_eval():  # also where the caller is traced
+        is_slot = np.asarray(model.is_slot)
+    start, places = 0, []
+    for size in sizes:
+        used = np.flatnonzero(is_slot[:, start : start + size].any(axis=1))
+        places.append(NeuronRange(start, size, int(used[-1]) + 1 if len(used) else 0))
+        start += size
+    return tuple(places)
 
 
 def _raised(constants: Constants, by: Float[Array, " channels"], start: int) -> Constants:
@@ -182,25 +249,28 @@ def _scanned(
     model: RelaxedSystem,
     constants: Constants,
     initial: Float[Array, "neurons *paths"],
-    arriving: Float[Array, "steps neurons *paths"],
+    arriving: Float[Array, "steps neurons *paths"] | None,
     feedback: AbstractSynapses | None,
-) -> tuple[Float[Array, "steps neurons *paths"], Float[Array, "neurons *paths"]]:
+    steps: int,
+    keeps: bool,
+) -> PopulationRun:
     """All steps. What halts is a fixed point, so that no population needs to know of others."""
-    num = len(initial)
-    none = Sum(parts=(), source_starts=(), target_starts=(), num_sources=num, num_targets=num)
-    constants = constants._replace(synapses=none)
 
-    def body(carry: tuple[RelaxedState, Array], row: Array) -> Any:
+    def body(carry: tuple[RelaxedState, Array | None], row: Array | None) -> Any:
         state, sent = carry
         new, emitted = step(model, constants, state, FirstChoice(), row)
         if feedback is not None:
+            assert sent is not None
             sent = jnp.concatenate([sent, emitted.emissions[None]])
             back = arrivals(feedback, sent, model.is_smooth)[-1]
             back = jnp.where(new.timers == 0, back, 0)
             new, sent = replace(new, spikes=new.spikes + back), sent[1:]
-        return (new, sent), emitted.emissions
+        return (new, sent), (emitted.emissions, new.spikes if keeps else None)
 
-    before = jnp.zeros((0 if feedback is None else feedback.lag, *initial.shape))
-    (final, _), trains = lax.scan(body, (initial_state(initial), before), arriving)
-    found = trains, final.spikes
-    return found if model.tap is None else tapped(found, trains, model.tap)
+    before = None if feedback is None else jnp.zeros((feedback.lag, *initial.shape))
+    given = (initial_state(initial), before), arriving
+    (final, _), (trains, counts) = lax.scan(body, *given, length=steps)
+    if keeps:
+        counts = jnp.concatenate([initial[None], counts])
+    found = trains, final.spikes, counts
+    return PopulationRun(*(found if model.tap is None else tapped(found, trains, model.tap)))
