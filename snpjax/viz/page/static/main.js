@@ -56,6 +56,7 @@ function show(answer) {
 
 // What an answer says, and which neurons are selected then.
 function shown(answer, selected, { isEdit = false } = {}) {
+  const hadFocus = document.activeElement.closest(".node, #neuron") !== null;
   opened = answer;
   editor.show(answer);
   document.title = `${answer.name} · snpjax`;
@@ -76,6 +77,7 @@ function shown(answer, selected, { isEdit = false } = {}) {
   find("tab-graph").hidden = isRecorded && !begun.graph;
   editing.shown(answer, { isEdit });
   network.choose(selected);
+  if (hadFocus) network.focus(selected.at(-1)); // what had it is no longer there
   if (answer.remarks?.length > 0) inspector.say(answer.remarks);
   if (answer.findings.length > 0) transport.say(answer.findings[0].message);
   // It is drawn; what may happen in it is said when that is compiled.
