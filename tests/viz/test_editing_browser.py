@@ -57,8 +57,10 @@ def test_neurons_are_added_removed_and_brought_back(visit):
     shown(page.locator("#network .neuron")).to_have_count(4)
     page.keyboard.press("Control+z")
     shown(page.locator("#network .neuron")).to_have_count(3)
+    assert "n1" not in names(page)
     page.keyboard.press("Control+Shift+Z")
     shown(page.locator("#network .neuron")).to_have_count(4)
+    assert "n1" in names(page)
     assert "/* Generates every natural number" in text_of(page)  # comments stay
 
 
