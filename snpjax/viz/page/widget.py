@@ -15,7 +15,9 @@ from .texts import FileModel, check_size
 
 
 _LEAST_HEIGHT, _MOST_HEIGHT = 200, 4000
-_CSS = ".snpjax-page { width: 100%; border: 1px solid #8884; border-radius: 8px; }"
+_CSS = """.snpjax-page {
+  box-sizing: border-box; width: 100%; border: 1px solid #8884; border-radius: 8px;
+}"""
 
 
 class _Model(traitlets.TraitType[FileModel, FileModel]):
