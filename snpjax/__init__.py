@@ -137,6 +137,7 @@ if TYPE_CHECKING:
         Save as Save,
         Trajectory as Trajectory,
     )
+    from .viz.page.notebook import view as view
 
 try:
     __version__ = version("snpjax")
@@ -178,6 +179,7 @@ lazily(
             compatibility
         """,
         ".trajectory": "SAVE_ALL SAVE_FINAL SAVE_OUTPUTS HistoryDropped NotSaved Save Trajectory",
+        ".viz.page.notebook": "view",
     },
     modules="choice io learn machine numerical proliferation rate scale sleptsov spiking viz",
     own="__version__",

@@ -35,6 +35,15 @@ def nir() -> Any:
     return nir
 
 
+def anywidget():
+    """The module. **Raises:** `ImportError` with how to install it."""
+    try:
+        import anywidget
+    except ImportError:
+        raise ImportError(f"anywidget is not installed ({installing('notebook')})") from None
+    return anywidget
+
+
 def z3():
     """The solver z3. **Raises:** `ImportError` with how to install it."""
     try:

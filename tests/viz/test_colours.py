@@ -122,6 +122,55 @@ def test_lines_and_texts_stand_out_from_paper():
     assert contrast(VERMILLION, PAPER) >= 3  # thick lines
 
 
+#: By ground: the texts that stand on it, and the shapes that somebody has to see.
+TEXTS = {
+    "panel": ("ink", "soft", "accent", "fire", "wrong", "odd"),
+    "ground": ("ink", "soft", "accent", "fire"),
+    "tint": ("ink", "soft", "accent", "fire"),
+    "fire-tint": ("ink", "soft", "fire"),
+    "closed": ("ink", "soft", "accent", "fire"),
+    "closed-line": ("ink",),  # of neurons seen from afar
+    "ink": ("panel",),
+    "fire": ("panel",),
+    "wrong": ("panel",),
+    "accent": ("on-accent",),
+}
+SHAPES = {
+    "panel": ("edge", "field", "accent", "fire", "soft"),
+    "ground": ("edge", "field", "accent", "fire", "ink"),
+    "tint": ("accent",),
+    "fire-tint": ("fire", "accent"),
+    "closed": ("soft", "accent"),
+}
+#: Borders between parts, and what is filled where a text or another border says the same.
+DECORATION = {"line", "closed-line", "shadow", "sans", "mono", "column"}
+
+
+@pytest.mark.parametrize("scheme", schemes(), ids=["light", "dark"])
+def test_texts_and_shapes_of_the_page_stand_out(scheme):
+    """WCAG 2.1 AA, 1.4.3 and 1.4.11."""
+    for pairs, least in ((TEXTS, 4.5), (SHAPES, 3.0)):
+        for ground, colours in pairs.items():
+            for colour in colours:
+                found = contrast(scheme[colour], scheme[ground])
+                assert found >= least, (colour, ground, found)
+    for colour in re.findall('"(#[0-9a-f]{6})"', asset("static/raster.js").decode()):
+        assert contrast(colour, scheme["panel"]) >= 3, colour
+
+
+def test_every_colour_of_the_style_is_compared():
+    rules = asset("static/style.css").decode().partition("* { box-sizing")[2]
+    texts, grounds = (
+        set(re.findall(rf"[ {{;]{kind}: var\(--([\w-]+)", rules))
+        for kind in ("color", "background")
+    )
+    used = set(re.findall(r"var\(--([\w-]+)", rules))
+    drawn = {name for pairs in (TEXTS, SHAPES) for names in pairs.values() for name in names}
+    assert {"ink", "soft", "wrong"} <= texts <= {x for names in TEXTS.values() for x in names}
+    assert {"panel", "tint", "accent"} <= grounds <= set(TEXTS)
+    assert used <= drawn | set(TEXTS) | DECORATION
+
+
 @pytest.mark.parametrize("spikes", [[[0, 5, 2], [1, 0, 2]], [[0, -5, 2], [1, 0, 2]]])
 def test_more_spikes_are_lighter(spikes):
     """Everybody sees the order of counts, negative ones too, and so does a grey copy."""

@@ -57,8 +57,10 @@ def test_neurons_are_added_removed_and_brought_back(visit):
     shown(page.locator("#network .neuron")).to_have_count(4)
     page.keyboard.press("Control+z")
     shown(page.locator("#network .neuron")).to_have_count(3)
+    assert "n1" not in names(page)
     page.keyboard.press("Control+Shift+Z")
     shown(page.locator("#network .neuron")).to_have_count(4)
+    assert "n1" in names(page)
     assert "/* Generates every natural number" in text_of(page)  # comments stay
 
 
@@ -312,3 +314,23 @@ def test_nothing_moves_while_something_is_said(visit):
     before = page.locator("#network").bounding_box()
     page.evaluate("document.getElementById('message').textContent = 'Working…'")
     assert page.locator("#network").bounding_box() == before
+
+
+def test_a_late_answer_about_the_same_model_changes_nothing(visit):
+    page = visit()
+    page.locator("#step:not([disabled])").wait_for()
+    held = []
+    page.route("**/api/first", lambda route: held.append(route))
+    for keys, count in (("a", 4), ("Control+z", 3), ("Control+Shift+Z", 4)):
+        page.keyboard.press(keys)
+        shown(page.locator("#network .neuron")).to_have_count(count)
+    page.wait_for_timeout(200)
+    added, undone, again = held  # twice about the system with the new neuron
+    again.continue_()
+    step(page)
+    undone.continue_()
+    added.continue_()
+    page.wait_for_timeout(300)
+    assert page.inner_text("#where") == "step 1 of 1"
+    page.unroute("**/api/first")
+    step(page)

@@ -56,7 +56,7 @@ _UNPACK = """
     Object.assign(script, { type, id, textContent: text });
     document.head.append(script);
   };
-  add("application/json", "recorded", JSON.stringify(recorded));
+  if (recorded) add("application/json", "recorded", JSON.stringify(recorded));
   add("importmap", "", JSON.stringify({ imports }));
   add("module", "", 'import "snpjax/main";');
 })();
@@ -64,10 +64,19 @@ _UNPACK = """
 
 
 def one_file(recorded: dict[str, Any], *, title: str) -> str:
-    """The page as one file that shows what was recorded, without a server.
+    """The page as one file that shows what was recorded, without a server."""
+    return _packed(recorded, title)
 
-    Scripts and recording are compressed, and unpacked by the browser; nothing has to be built.
-    """
+
+@cache
+def framed_page() -> str:
+    """The page as one file for a frame: it asks the page around it, by messages."""
+    text = _packed(None, "snpjax")
+    return _replaced(text, r"<body>", '<body data-transport="messages">')
+
+
+def _packed(recorded: dict[str, Any] | None, title: str) -> str:
+    """Scripts and recording are compressed, and the browser unpacks them; nothing is built."""
     names = {name: name.rpartition("/")[2].removesuffix(".js") for name in ASSETS}
     modules = {
         f"snpjax/{names[name]}": _IMPORT.sub(r'\1"snpjax/\2"', asset(name).decode())

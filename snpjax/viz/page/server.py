@@ -15,7 +15,6 @@ from typing import Any, cast
 from ...io.source import MAX_FILE_BYTES
 from .assets import ASSETS, INDEX, asset
 from .session import Session
-from .stepping import Refused
 
 
 ADDRESS = "127.0.0.1"
@@ -32,6 +31,11 @@ _HEADER_SECONDS, _BODY_SECONDS = 10.0, 120.0
 #: How often the server looks for a request to shut down while all connections are taken.
 _POLL_SECONDS = 0.5
 
+_STATUS = {
+    "answered": HTTPStatus.OK,
+    "refused": HTTPStatus.CONFLICT,
+    "failed": HTTPStatus.INTERNAL_SERVER_ERROR,
+}
 _METHODS = "GET", "HEAD", "POST"
 _CHARSETS = "utf-8", "utf8"
 
@@ -174,17 +178,8 @@ class _Handler(BaseHTTPRequestHandler):
         folder, _, call = self._path.partition("/")
         if folder != "api" or question is None:
             return self._refuse(HTTPStatus.BAD_REQUEST, "This is not a question of the page.")
-        try:
-            answer, status = self._page.session.answer(call, question), HTTPStatus.OK
-        except Refused as error:
-            answer, status = {"refused": f"{error}"}, HTTPStatus.CONFLICT
-        except Exception as error:  # the page shows it; the server lives on
-            message = (
-                f"{type(error).__name__}: {error}. This is a bug of snpjax; please report it "
-                "with the model."
-            )
-            answer, status = {"refused": message}, HTTPStatus.INTERNAL_SERVER_ERROR
-        self._send(status, "application/json", json.dumps(answer).encode())
+        answer, outcome = self._page.session.reply(call, question)
+        self._send(_STATUS[outcome], "application/json", json.dumps(answer).encode())
 
     @property
     def _page(self) -> PageServer:

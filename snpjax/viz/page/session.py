@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from .recorded import page_of
 from .stepping import AbstractStepper, Moment, Refused, Rest
 from .texts import (
     MODEL_FORMATS,
+    FileModel,
     OpenedModel,
     diagnostics_json,
     edited_text,
@@ -48,6 +49,7 @@ from .texts import (
 
 
 Answer: TypeAlias = dict[str, Any]
+Outcome: TypeAlias = Literal["answered", "refused", "failed"]
 
 #: Models that are kept: those of the latest pages and edits.
 _MOST_MODELS = 16
@@ -134,6 +136,57 @@ class Session:
             if self._is_closed:
                 raise Refused("The server has ended.")
             return self._steppers[call](question, kept)
+
+    def reply(self, call: str, question: Answer) -> tuple[Answer, Outcome]:
+        """Answer a request of the page, whatever happens.
+
+        **Arguments:**
+
+        - `call`, `question`: those of `answer`.
+
+        **Returns:** the answer, or the reason under `"refused"`, and which of these it is.
+        """
+        try:
+            return self.answer(call, question), "answered"
+        except Refused as error:
+            return {"refused": f"{error}"}, "refused"
+        except Exception as error:  # the page shows it; what answers lives on
+            message = (
+                f"{type(error).__name__}: {error}. This is a bug of snpjax; please report it "
+                "with the model."
+            )
+            return {"refused": message}, "failed"
+
+    def show(self, system: FileModel) -> Answer:
+        """Open a model that is in no file.
+
+        **Arguments:**
+
+        - `system`: a system, which may be of populations, or a net.
+
+        **Returns:** the answer to `"open"` for its text.
+
+        **Raises:** `ReadError` for one that is too large to be drawn.
+        """
+        found = opened_system(system)
+        with self._reading:
+            return self._described(self._keep(found))
+
+    def opened(self, question: Answer) -> tuple[FileModel, Answer]:
+        """The model that a request of the page names.
+
+        **Arguments:**
+
+        - `question`: the arguments of a request, with the number of the `model`.
+
+        **Returns:** the model as it was opened or edited, populations included, and the answer with
+        which it was opened.
+
+        **Raises:** `Refused` for one that is no longer kept.
+        """
+        with self._reading:
+            kept = self._model(question)
+            return kept.found.original, self._described(kept)
 
     def close(self) -> None:
         """Answer nothing more that JAX has to compute, and wait until it does not: an interpreter

@@ -13,6 +13,7 @@ export class Editing {
     this.now = null; // the answer that is shown
     this.before = [];
     this.after = [];
+    this.going = Promise.resolve();
     this.sources = null; // of the synapses that are being drawn
     this.pointer = null;
     if (isRecorded) return void (find("tools").hidden = true);
@@ -192,19 +193,24 @@ export class Editing {
   }
 
   undo() {
-    this.go(this.before, this.after);
+    this.go("before", "after");
   }
 
   redo() {
-    this.go(this.after, this.before);
+    this.go("after", "before");
+  }
+
+  // One after the other: keys may be faster than the answers.
+  go(from, to) {
+    this.going = this.going.then(() => this.turn(from, to));
   }
 
   // Models that the server no longer keeps are read again.
-  async go(from, to) {
-    if (from.length === 0 || this.isBarred?.()) return;
-    const answer = from.pop();
-    to.push(this.now);
-    const [before, after] = [this.before, this.after];
+  async turn(from, to) {
+    if (this[from].length === 0 || this.isBarred?.()) return;
+    const answer = this[from].pop();
+    this[to].push(this.now);
+    const [before, after] = [[...this.before], [...this.after]]; // which a new system changes
     this.network.remember();
     this.show(await this.kept(answer), [], { isEdit: true });
     [this.before, this.after] = [before, after];

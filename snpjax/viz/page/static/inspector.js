@@ -71,11 +71,12 @@ export class Inspector {
   nameForm(neuron) {
     const { run } = this;
     if (isRecorded || run.row.network !== null) return null;
-    const name = run.names()[neuron];
+    let name = run.names()[neuron];
     const field = element("input", { id: "edit-name", value: name, autocomplete: "off", spellcheck: "false", maxlength: 200 });
     const rename = (event) => {
       event.preventDefault();
       if (field.value.trim() === name) return;
+      name = field.value.trim(); // Enter also changes the field
       this.onchange?.([{ do: "rename", neuron, name: field.value }], { select: [neuron] });
     };
     field.addEventListener("change", rename);
@@ -87,7 +88,7 @@ export class Inspector {
     const { run } = this;
     if (run.isNet) return null;
     const name = run.names()[neuron];
-    const train = run.system.input[name];
+    let train = run.system.input[name];
     const field = element("input", { id: "edit-input", value: train?.join(" ") ?? "", placeholder: texts.inputExample, autocomplete: "off" });
     const change = (operation) => this.onchange?.([{ neuron, ...operation }], { select: [neuron] });
     const give = (event) => {
@@ -96,7 +97,9 @@ export class Inspector {
       if (counts.join(" ") === (train?.join(" ") ?? "")) return;
       const isRight = counts.every((count) => /^-?\d+$/.test(count));
       field.setAttribute("aria-invalid", String(!isRight));
-      if (isRight) change({ do: "input", train: counts.length === 0 ? null : counts.map((count) => (Number.isSafeInteger(Number(count)) ? Number(count) : count)) });
+      if (!isRight) return;
+      train = counts;
+      change({ do: "input", train: counts.length === 0 ? null : counts.map((count) => (Number.isSafeInteger(Number(count)) ? Number(count) : count)) });
     };
     field.addEventListener("change", give);
     const box = element("input", {

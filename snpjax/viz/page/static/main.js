@@ -1,6 +1,6 @@
 // The page: what belongs to what.
 
-import { ask, isRecorded, recording, watchServer } from "./backend.js";
+import { ask, isRecorded, listen, recording, report, watchServer } from "./backend.js";
 import { Branches } from "./branches.js";
 import { Choices } from "./choices.js";
 import { helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
@@ -55,7 +55,8 @@ function show(answer) {
 }
 
 // What an answer says, and which neurons are selected then.
-function shown(answer, selected, { isEdit = false } = {}) {
+function shown(answer, selected, { isEdit = false, isReported = true } = {}) {
+  const hadFocus = document.activeElement.closest(".node, #neuron") !== null;
   opened = answer;
   editor.show(answer);
   document.title = `${answer.name} · snpjax`;
@@ -71,11 +72,13 @@ function shown(answer, selected, { isEdit = false } = {}) {
     tabs.show("text");
     return;
   }
+  if (isReported) report(answer.model);
   run.begin(answer);
   legend();
   find("tab-graph").hidden = isRecorded && !begun.graph;
   editing.shown(answer, { isEdit });
   network.choose(selected);
+  if (hadFocus) network.focus(selected.at(-1)); // what had it is no longer there
   if (answer.remarks?.length > 0) inspector.say(answer.remarks);
   if (answer.findings.length > 0) transport.say(answer.findings[0].message);
   // It is drawn; what may happen in it is said when that is compiled.
@@ -182,6 +185,10 @@ if (isRecorded) {
   for (const id of ["open", "save", "picture-page", "explore", "prove"]) find(id).hidden = true;
 }
 show(begun);
+listen((answer) => {
+  network.remember();
+  shown(answer, [], { isEdit: true, isReported: false });
+});
 if (begun.graph) graph.show(begun.graph);
 watchServer();
 document.body.classList.add("ready");

@@ -280,6 +280,13 @@ export class Network extends EventTarget {
     return [...this.selection.nodes].at(-1) ?? null;
   }
 
+  // Where nothing else has the focus, that neuron has it, or the first one.
+  focus(neuron) {
+    if (document.activeElement !== document.body) return;
+    const { nodes, focusable } = this.diagram;
+    nodes.get(neuron ?? focusable)?.group?.focus();
+  }
+
   mark() {
     for (const node of this.neurons ?? []) {
       const isSelected = this.selection.nodes.has(node.neuron);

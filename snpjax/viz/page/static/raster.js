@@ -8,8 +8,9 @@ const LEFT = 110; // pixels for names
 const ABOVE = 20;
 const MOST_HEIGHT = 8000;
 const MOST_LINES = 8;
-// Told apart under the common kinds of colour-blindness (Okabe and Ito), on light and dark grounds.
-const LINES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#b8860b"];
+// Those of Okabe and Ito, dark enough for a light ground and light enough for a dark one; every second
+// line is dashed.
+const LINES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b57c00", "#2b8cc4", "#7f7f7f", "#b8860b"];
 
 class AbstractPlot {
   constructor(run, place) {

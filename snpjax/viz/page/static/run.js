@@ -59,9 +59,9 @@ export class Run extends EventTarget {
   }
 
   async first() {
-    const { model } = this;
+    const { model, rows: begun } = this;
     const { rows, refused, branches, loop } = isRecorded ? recording() : await ask("first", { model });
-    if (model !== this.model) return null; // another one was opened meanwhile
+    if (begun !== this.rows) return null; // another one was opened meanwhile, or the same one again
     for (const { name, from, rows: own } of branches ?? []) {
       const before = rows.slice(0, from + 1);
       this.take(0, [...before, ...own]);
@@ -221,10 +221,10 @@ export class Run extends EventTarget {
   async asked(call, question, from, toEnd) {
     this.busy = true;
     this.announce("busy");
-    const { model } = this;
+    const { model, rows } = this;
     try {
       const answer = await ask(call, { model, ...question });
-      if (model !== this.model) return null;
+      if (rows !== this.rows) return null;
       if (answer.rows === null) return answer;
       this.take(from, answer.rows, answer.loop ?? null);
       if (call === "step") this.mark(from, question);
@@ -233,8 +233,10 @@ export class Run extends EventTarget {
       this.announce("moved");
       return answer;
     } finally {
-      this.busy = false;
-      this.announce("busy");
+      if (rows === this.rows) {
+        this.busy = false;
+        this.announce("busy");
+      }
     }
   }
 

@@ -24,6 +24,7 @@ export const texts = {
   help: "Shortcuts and help",
   lost: "The server cannot be reached. What you wrote stays here; copy it if the server does not return.",
   serverEnded: "The server has ended. Start snpjax view again, and open its new address.",
+  pythonIsLate: "Python does not answer: it is busy, or has ended. What you wrote stays here.",
   notRead: "not read",
   edited: "edited",
   unreadable: "The text has errors. Mend them in the tab Text.",

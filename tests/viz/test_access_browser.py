@@ -1,0 +1,165 @@
+"""The page without a pointer, without movement, and as a screen reader has it: `-m browser`."""
+
+import pytest
+
+import snpjax as snp
+from snpjax.io import model_text
+from tests.support.browser import (
+    PATIENCE,
+    chromium as chromium,
+    neuron,
+    shown,
+    spikes,
+    step,
+    visit as visit,
+)
+
+
+pytestmark = pytest.mark.browser
+
+CONTROLS = {
+    "button",
+    "checkbox",
+    "combobox",
+    "image",
+    "img",
+    "radio",
+    "searchbox",
+    "slider",
+    "spinbutton",
+    "tab",
+    "tabpanel",
+    "textbox",
+    "toolbar",
+}
+
+# The states of all boxes, as they differ from frame to frame, and all animations of the browser.
+_WATCH = """() => {
+  window.animations = 0;
+  window.states = [];
+  const look = () => {
+    window.animations += document.getAnimations().length;
+    const boxes = [...document.querySelectorAll("#network .node")];
+    const places = boxes.map((x) => x.getAttribute("transform") + getComputedStyle(x).opacity);
+    const state = places.join();
+    if (window.states.at(-1) !== state) window.states.push(state);
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def tab_to(page, name):
+    """Press Tab until that field has the focus."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == name:
+            return
+    raise AssertionError(f"Tab does not reach {name}")
+
+
+def focused(page):
+    return page.evaluate("document.activeElement.getAttribute('aria-label')")
+
+
+def build(page, name, count, rule):
+    neurons = page.locator("#network .neuron").count()
+    page.keyboard.press("a")
+    shown(page.locator("#network .neuron")).to_have_count(neurons + 1)
+    page.keyboard.press("r")
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    shown(neuron(page, name)).to_be_focused()
+    tab_to(page, "edit-spikes")
+    page.keyboard.type(str(count))
+    page.keyboard.press("Tab")
+    page.keyboard.type(rule)
+    shown(page.locator("#neuron button.primary")).to_be_enabled()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    shown(page.locator("#subtitle")).to_contain_text(f"{neurons + 1} rule")
+    shown(neuron(page, name)).to_be_focused()
+
+
+def test_a_system_is_built_by_keys_alone_and_nothing_is_animated(visit):
+    page = visit(text=None, reduced_motion="reduce")
+    page.evaluate(_WATCH)
+    build(page, "x", 1, "a -> a")
+    build(page, "y", 0, "a -> lambda")
+    assert focused(page).startswith("neuron y")
+    page.keyboard.press("Enter")
+    page.keyboard.press("c")
+    for arrow in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"):
+        page.keyboard.press(arrow)
+        if focused(page).startswith("neuron x"):
+            break
+    page.keyboard.press("Enter")
+    shown(page.locator("#network .edge .grip")).to_have_count(1)
+    # The other way round: what is undone has not happened.
+    page.keyboard.press("Control+z")
+    shown(page.locator("#network .edge .grip")).to_have_count(0)
+    page.keyboard.press("Escape")
+    tab_to(page, "step")
+    page.keyboard.press("Enter")
+    shown(page.locator("#where")).to_have_text("step 1 of 1, halted", timeout=PATIENCE)
+    assert spikes(page) == [0, 0]
+    for key, view in (("2", "graph"), ("3", "text"), ("1", "system")):
+        page.keyboard.press(key)
+        shown(page.locator(f"#view-{view}")).to_be_visible()
+    page.keyboard.press("?")
+    shown(page.locator("#help-dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    shown(page.locator("#help-dialog")).to_be_hidden()
+    assert page.evaluate("animations") == 0
+
+
+def test_what_grows_appears_at_once_where_motion_is_reduced(visit):
+    rules = "[a]_m -> []_x || []_y"
+    neurons = [snp.Neuron("m", 1, [rules]), snp.Neuron("in")]
+    system = snp.SpikingSystem(neurons, [("in", "m")], rules_by_label={"x": [], "y": []})
+    text, _ = model_text(system, "native")
+    page = visit("growing.snp.json", text, reduced_motion="reduce")
+    page.evaluate(_WATCH)
+    step(page)
+    shown(page.locator("#network .neuron")).to_have_count(3)
+    page.wait_for_timeout(500)
+    assert page.evaluate("animations") == 0 and len(page.evaluate("states")) == 2
+
+
+def nameless(page):
+    """The controls without a name, as assistive technology has them."""
+    page.wait_for_timeout(150)  # plots are drawn in the next frames
+    session = page.context.new_cdp_session(page)
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    roles = [
+        (node["role"]["value"].lower(), node.get("name", {}).get("value", "").strip())
+        for node in nodes
+        if not node["ignored"]
+    ]
+    controls = [(role, name) for role, name in roles if role in CONTROLS]
+    assert len(controls) > 20
+    return [role for role, name in controls if not name]
+
+
+def test_every_control_has_a_name(visit):
+    page = visit()
+    neuron(page, "echo").click()
+    step(page, 2)
+    assert nameless(page) == []
+    page.click("#to-start")
+    page.locator(".choice .option").nth(1).click()
+    page.click("#step")
+    for part in ("raster", "counts", "branches"):
+        page.click(f"#show-{part}")
+        assert nameless(page) == [], part
+    page.locator("#network .edge .grip").first.dispatch_event("click")
+    shown(page.locator("#edit-weight")).to_be_visible()
+    assert nameless(page) == []
+    page.click("#tab-graph")
+    page.click("#explore button")
+    shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+    assert nameless(page) == []
+    page.click("#tab-text")
+    assert nameless(page) == []
+    page.evaluate("document.getElementById('open').textContent = ''")
+    assert nameless(page) == ["button"]

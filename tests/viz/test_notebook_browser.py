@@ -1,0 +1,156 @@
+"""The widget of a notebook in Chromium: its front end, and a model in place of Jupyter's."""
+
+import json
+import re
+
+import pytest
+
+import snpjax as snp
+from snpjax.viz.page.assets import asset
+from tests.support.browser import (
+    HOSTILE,
+    PATIENCE,
+    chromium as chromium,
+    shown,
+)
+
+
+pytest.importorskip("anywidget", reason="no anywidget (pip install '.[notebook]')")
+pytestmark = pytest.mark.browser
+
+# What anywidget gives to `render`, and what a page of a notebook would not like to see changed.
+_SHOW = """async ([script, state]) => {
+  const listeners = new Set();
+  window.tell = (messages) => messages.forEach((x) => listeners.forEach((act) => act(x)));
+  const model = {
+    get: (name) => state[name],
+    on: (name, action) => listeners.add(action),
+    off: (name, action) => listeners.delete(action),
+    send: async (content) => window.tell(await window.toPython(content)),
+  };
+  const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  const { default: widget } = await import(url);
+  const show = (id) => widget.render({ model, el: document.getElementById(id) });
+  window.end = show("first");
+  window.showAgain = () => show("second");
+}"""
+
+
+@pytest.fixture
+def notebook(chromium, monkeypatch):
+    """Shows a widget in an empty page, and in the end checks that nothing went wrong there."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 1400})
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    wrong = []
+    page.on("pageerror", lambda error: wrong.append(f"{error}"))
+    page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+
+    def show(system):
+        widget = snp.view(system)
+        sent = []
+        monkeypatch.setattr(widget, "send", lambda x: sent.append(json.loads(json.dumps(x))))
+
+        def taken():
+            messages = [*sent]
+            sent.clear()
+            return messages
+
+        def to_python(content):
+            widget._handle_custom_msg(content, [])
+            return taken()
+
+        page.expose_function("toPython", to_python)
+        page.set_content('<div id="first"></div><div id="second"></div>')
+        state = {name: value for name, value in widget.get_state().items() if name[0] == "_"}
+        page.evaluate(_SHOW, [asset("notebook.js").decode(), state])
+        frame = page.frame_locator("#first iframe")
+        shown(frame.locator("body.ready")).to_be_visible()
+        return widget, frame, taken
+
+    yield page, show
+    context.close()
+    assert not wrong
+
+
+def ring(name="x"):
+    neurons = [snp.Neuron(name, 1, ["a -> a"]), snp.Neuron("y", 0, ["a -> a"])]
+    return snp.SpikingSystem(neurons, [(name, "y"), ("y", name)], output="y", name="ring")
+
+
+def test_a_system_is_edited_by_keys_in_a_notebook(notebook):
+    page, show = notebook
+    widget, frame, taken = show(ring(HOSTILE))
+    shown(frame.locator("#title")).to_have_text("ring")
+    shown(frame.locator("#network .neuron title").first).to_have_text(HOSTILE)
+    assert frame.locator("img").count() == 0
+    node = frame.locator("#network .neuron")
+    node.first.focus()
+    page.keyboard.press("n")
+    shown(frame.locator("#where")).to_have_text("step 1 of 1", timeout=PATIENCE)
+    assert node.locator(".count").all_text_contents() == ["0", "1"]
+
+    page.keyboard.press("a")
+    shown(node).to_have_count(3)
+    page.keyboard.press("r")
+    page.keyboard.type("z")
+    page.keyboard.press("Enter")
+    shown(node.filter(has_text=re.compile("^z"))).to_be_focused()
+    assert [neuron.name for neuron in widget.system.neurons] == [HOSTILE, "y", "z"]
+    assert snp.run(widget.system, max_steps=1).configurations.tolist()[0] == [1, 0, 0]
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
+    shown(node).to_have_count(2)
+    shown(frame.locator("#subtitle")).to_contain_text("2 neurons")
+    assert widget.system.num_neurons == 2
+
+    # Python shows another system, and the page takes that back, too.
+    widget.system = snp.SpikingSystem([snp.Neuron("alone", 4)])
+    page.evaluate("messages => tell(messages)", taken())
+    shown(node).to_have_count(1)
+    shown(node.locator(".count")).to_have_text("4")
+    page.keyboard.press("Control+z")
+    shown(node).to_have_count(2)
+    assert widget.system.num_neurons == 2
+
+
+def test_two_views_of_a_widget_show_the_same_system(notebook):
+    page, show = notebook
+    widget, frame, _ = show(ring())
+    page.evaluate("void showAgain()")
+    other = page.frame_locator("#second iframe")
+    shown(other.locator("body.ready")).to_be_visible()
+    frame.locator("#tool-add").click()
+    shown(frame.locator("#network .neuron")).to_have_count(3)
+    shown(other.locator("#network .neuron")).to_have_count(3)
+    other.locator("#tool-undo").click()
+    shown(other.locator("#network .neuron")).to_have_count(2)
+    shown(frame.locator("#network .neuron")).to_have_count(2)
+    assert widget.system.num_neurons == 2
+    page.evaluate("void end()")  # a view that was closed asks nothing
+    other.locator("#tool-add").click()
+    shown(other.locator("#network .neuron")).to_have_count(3)
+    shown(frame.locator("#network .neuron")).to_have_count(2)
+
+
+def test_a_net_is_edited_in_a_notebook(notebook):
+    _, show = notebook
+    net = snp.sleptsov.net_of_text("halve: 2x -> half", {"x": 9})
+    widget, frame, _ = show(net)
+    frame.locator("#network .place").first.click()
+    frame.locator("#edit-spikes").fill("4")
+    frame.locator("#neuron button.primary:not([disabled])").click()
+    shown(frame.locator("#subtitle")).to_contain_text("edited")
+    assert list(widget.system.marking) == [4, 0]
+
+
+def test_nothing_of_the_page_reaches_the_notebook(notebook):
+    page, show = notebook
+    _, frame, _ = show(ring())
+    reached = frame.locator("body").evaluate(
+        "() => { try { return parent.document.title; } catch { return null; } }"
+    )
+    assert reached is None
+    frame.locator("body").evaluate("() => parent.postMessage({ call: 'nothing' }, '*')")
+    frame.locator("body").evaluate("() => postMessage({ show: {} }, '*')")  # not of the notebook
+    frame.locator("#tool-add").click()
