@@ -47,6 +47,7 @@ def system_json(system: SpikingSystem) -> dict[str, Any]:
         "positions": None if positions is None else positions.tolist(),
         "remarks": _remarks(system),
         "grows": system.is_growing,
+        "changes": system.changes_network,
     }
 
 

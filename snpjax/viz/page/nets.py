@@ -125,6 +125,7 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
         "positions": None,
         "remarks": [] if net.order is None else ["an order of its own"],
         "grows": False,
+        "changes": False,
     }
 
 

@@ -24,7 +24,7 @@ export class Diagram extends EventTarget {
     super();
     this.svg = svg;
     this.marker = `arrow-${(numDiagrams += 1)}`;
-    const kinds = ["plain", "sent", "path", "inhibitor"];
+    const kinds = ["plain", "sent", "created", "path", "inhibitor"];
     const arrows = kinds.map((kind) => head(`${this.marker}-${kind}`, kind));
     this.edgeLayer = drawn("g", { class: "edges" });
     this.nodeLayer = drawn("g", { class: "nodes" });
@@ -47,10 +47,12 @@ export class Diagram extends EventTarget {
   }
 
   // Nodes: {id, width, height, label, kind, paint(group)}; edges: {source, target, label, kind}.
-  // Both are kept, and may be changed by `mark` later.
-  draw(nodes, edges, { positions = null, isExact = false, keep = false } = {}) {
+  // Both are kept, and may be changed by `mark` later. What was drawn before stays where it is if
+  // `places` know it.
+  draw(nodes, edges, { positions = null, isExact = false, keep = false, places = null, parents = null } = {}) {
     const room = this.svg.parentNode.getBoundingClientRect();
-    arrange(nodes, edges, { room, positions, isExact });
+    if (places === null) arrange(nodes, edges, { room, positions, isExact });
+    else places.arrange(nodes, edges, parents);
     this.nodes = new Map(nodes.map((node) => [node.id, node]));
     this.edges = edges;
     for (const node of nodes) node.edges = [];
@@ -69,7 +71,8 @@ export class Diagram extends EventTarget {
     fill(this.edgeLayer);
     this.overview.load(this.isLarge ? nodes : [], this.isLarge ? edges : []);
     if (!this.isLarge) this.drawAll();
-    if (!keep || this.viewport.isFitted) this.viewport.fit(this.bounds());
+    const isSeen = places !== null && this.viewport.contains(this.bounds());
+    if (!keep || (this.viewport.isFitted && !isSeen)) this.viewport.fit(this.bounds());
     else this.moved();
   }
 
@@ -215,7 +218,24 @@ export class Diagram extends EventTarget {
     });
   }
 
-  // How an edge looks: "plain", "sent" or "path".
+  // A new box comes from its parent, and its arrows appear.
+  emerge(node, parent) {
+    if (!node.group || !moves()) return;
+    const [start, end] = [parent, node].map(({ x, y }) => `translate(${x - node.width / 2}px, ${y - node.height / 2}px)`);
+    node.group.animate([{ transform: start, opacity: 0.2 }, { transform: end, opacity: 1 }], { duration: 450, easing: "ease-out" });
+    for (const edge of node.edges) edge.group?.animate([{ opacity: 0 }, { opacity: 1 }], 700);
+  }
+
+  // An arrow that is no longer there fades.
+  fade(edge) {
+    if (this.isLarge || !moves()) return;
+    const group = this.edgeGroup(edge);
+    group.classList.add("deleted");
+    this.edgeLayer.append(group);
+    group.animate([{ opacity: 0.9 }, { opacity: 0 }], 900).onfinish = () => group.remove();
+  }
+
+  // How an edge looks: "plain", "sent", "created" or "path".
   mark(edge, kind) {
     if (edge.marked === kind) return;
     edge.marked = kind;
@@ -317,6 +337,11 @@ export class Diagram extends EventTarget {
   emit(name, detail) {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   }
+}
+
+// Whether somebody wants to see movements.
+function moves() {
+  return !matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
 function place(node) {

@@ -2,6 +2,7 @@
 // too many for either.
 
 import { Graph, layout as dagre } from "../vendor/dagre.esm.js";
+import { beside } from "./growth.js";
 
 // Layers of more take seconds.
 const MOST_LAYERED = { nodes: 400, edges: 1500 };
@@ -92,11 +93,7 @@ function placed(nodes, positions, isExact) {
   }
   const at = new Map(nodes.map((node) => [node.id, node]));
   for (const node of nodes) {
-    if (node.beside === undefined) continue;
-    const other = at.get(node.beside);
-    const away = (other.width + node.width) / 2 + 34;
-    node.x = other.x + (node.isBefore ? -away : away);
-    node.y = other.y;
+    if (node.beside !== undefined) beside(node, at.get(node.beside));
   }
   return true;
 }

@@ -113,7 +113,8 @@ function selected() {
 }
 
 function legend() {
-  const items = Object.entries(run.isNet ? texts.legendOfNet : texts.legendOfSystem);
+  const changes = run.system.changes ? texts.legendOfChanges : {};
+  const items = Object.entries(run.isNet ? texts.legendOfNet : { ...texts.legendOfSystem, ...changes });
   fill(find("legend"), ...items.map(([kind, text]) => element("li", { class: kind }, text)));
 }
 

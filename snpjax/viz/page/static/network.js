@@ -4,6 +4,7 @@ import { isRecorded } from "./backend.js";
 import { Diagram } from "./diagrams.js";
 import { arrivals, drawn, find, short, shortened, typeset } from "./dom.js";
 import { handle } from "./editing.js";
+import { changesOf, keyOf, parentsOf, Places } from "./growth.js";
 import { texts } from "./texts.js";
 
 // With more neurons their rules are shown of the selected one only.
@@ -39,13 +40,18 @@ export class Network extends EventTarget {
     this.selection = { nodes: new Set(), edge: null };
     this.drawnFor = null;
     this.places = new Map(); // of neurons by name, where they were drawn before an edit
+    this.standing = null; // where they and their synapses were drawn in this computation
+    this.at = 0; // the step that was shown
     this.diagram.addEventListener("select", ({ detail }) => this.pick(detail));
     this.diagram.addEventListener("pick", ({ detail }) => this.choose([], detail));
     this.diagram.viewport.onspan = (from, to) => this.span(from, to);
     this.diagram.viewport.onspanned = (from, to) => this.spanned(from, to);
     this.diagram.addEventListener("focus", ({ detail }) => describe(detail, run.row));
     this.diagram.addEventListener("near", ({ detail }) => this.renew(detail));
-    run.addEventListener("opened", () => this.draw(false));
+    run.addEventListener("opened", () => {
+      this.standing = null;
+      this.draw(false);
+    });
     run.addEventListener("moved", () => this.show());
     run.addEventListener("chosen", () => this.show());
   }
@@ -83,17 +89,35 @@ export class Network extends EventTarget {
         this.ends.set(neuron, node);
       }
     });
+    const { standing } = this;
+    const isForward = run.position === this.at + 1;
+    standing?.remember(this.diagram);
     this.neurons = nodes.slice(0, names.length);
-    const { positions, isExact } = this.known(names);
-    this.diagram.draw(nodes, edges, { positions, isExact, keep });
+    const { positions, isExact } = standing === null ? this.known(names) : {};
+    const parents = parentsOf(run.rows, run.position);
+    this.diagram.draw(nodes, edges, { positions, isExact, keep, places: standing, parents });
+    this.standing = standing ?? new Places();
     this.show();
     this.mark();
+    if (isForward) this.animate(parents);
+  }
+
+  // What the step changed in the network, as it happens.
+  animate(parents) {
+    const { born, deleted } = this.changes;
+    const { nodes } = this.diagram;
+    for (const neuron of born) {
+      if (parents.has(neuron)) this.diagram.emerge(nodes.get(neuron), nodes.get(parents.get(neuron)));
+    }
+    for (const [source, target] of deleted) {
+      const [from, to] = [nodes.get(source), nodes.get(target)];
+      if (from && to) this.diagram.fade({ source, target, from, to, label: "" });
+    }
   }
 
   // Where the neurons stand: where they were drawn before an edit, or as the model says.
   known(names) {
-    const { system, row } = this.run;
-    if (system.grows && row.network !== null) return { positions: null, isExact: false };
+    const { system } = this.run;
     const expected = this.expected ?? [];
     this.expected = [];
     const { positions } = system;
@@ -109,7 +133,9 @@ export class Network extends EventTarget {
 
   // Keep the places for the drawing after an edit.
   remember() {
-    this.places = new Map(this.neurons.map(({ label, x, y }) => [label, [x, y]]));
+    const { neurons } = this.run.system; // by the names of the beginning
+    const place = ({ label, x, y }, neuron) => [neurons[neuron]?.name ?? label, [x, y]];
+    this.places = new Map(this.neurons.map(place));
   }
 
   // Another model has nothing to do with the places of this one.
@@ -179,13 +205,18 @@ export class Network extends EventTarget {
   show() {
     const { run } = this;
     const { row } = run;
+    this.changes = changesOf(run.rows, run.position);
     if (row.network !== this.drawnFor) return this.draw(true);
+    this.at = run.position;
+    const { born, created } = this.changes;
+    for (const neuron of this.neurons) neuron.isNew = born.has(neuron.neuron);
     for (const node of this.neurons) this.update(node, row);
     for (const edge of this.diagram.edges) {
       // A firing moves tokens along arcs to and from its transition; others are conditions only.
       const moves = run.isNet && !edge.shape && row.sent.has(edge.to.neuron);
       const isSent = moves || row.sent.has(edge.from.neuron);
-      this.diagram.mark(edge, isSent ? "sent" : "plain");
+      const isCreated = created.has(keyOf([edge.source, edge.target]));
+      this.diagram.mark(edge, isCreated ? "created" : isSent ? "sent" : "plain");
     }
     for (const [neuron, node] of this.ends) {
       const sent = row.sent.get(neuron) ?? 0;
@@ -237,8 +268,9 @@ export class Network extends EventTarget {
       node.note.textContent = notes.filter(Boolean).join(" · ");
     }
     const chosen = this.run.chosen.get(neuron) ?? -1;
-    const rules = `${fired} ${can.join(",")} ${chosen}`;
+    const rules = `${fired} ${can.join(",")} ${chosen} ${node.isNew}`;
     if (shown.rules !== rules) {
+      node.group.classList.toggle("new", node.isNew === true);
       node.group.classList.toggle("fired", fired >= 0);
       node.group.classList.toggle("may", can.length > 0);
       const able = new Set(can);
@@ -334,6 +366,7 @@ function describe(node, row) {
   if (row.due.has(neuron)) parts.push(arrivals(row.due.get(neuron)));
   if (can.length > 0) parts.push(texts.applicableRules(can.length));
   if (row.done.has(neuron)) parts.push(texts.fired);
+  if (node.isNew) parts.push(texts.isNew);
   node.group.setAttribute("aria-label", texts.described(node.called, node.label, parts.join(", ")));
 }
 

@@ -88,6 +88,13 @@ export class Viewport {
     this.apply();
   }
 
+  // Whether all of a box is seen.
+  contains(box) {
+    const { width, height } = this.svg.getBoundingClientRect();
+    const [left, top] = [box.x * this.scale + this.x, box.y * this.scale + this.y];
+    return left >= 0 && top >= 0 && left + box.width * this.scale <= width && top + box.height * this.scale <= height;
+  }
+
   // Bring a box into sight, when a key moved to it.
   reveal(box) {
     const { width, height } = this.svg.getBoundingClientRect();
