@@ -66,7 +66,7 @@ def test_new_neurons_appear_next_to_their_parents_and_the_others_stay(visit):
     assert places(page) == after
     page.click("#back")
     assert places(page) == before
-    assert page.locator("#network .new, #network .created").count() == 0
+    assert page.locator("#network .new, #network .edge.created").count() == 0
     page.click("#to-end")
     assert {id: place for id, place in places(page).items() if id in after} == after
 
