@@ -31,11 +31,12 @@ def opened(visit, system, motion="no-preference"):
 
 
 def places(page):
-    """Where the boxes stand in the drawing, by the numbers of neurons, and of outputs."""
+    """The middles of the boxes in the drawing, by the numbers of neurons, and of outputs."""
     script = """all => all.map(x => [x.dataset.id,
-        ...x.getAttribute("transform").match(/[-\\d.]+/g).map(Number), x.getBBox().width])"""
+        ...x.getAttribute("transform").match(/[-\\d.]+/g).map(Number),
+        ...["width", "height"].map((side) => Number(x.querySelector(".body").getAttribute(side)))])"""
     found = page.locator("#network .node").evaluate_all(script)
-    return {id: (x + width / 2, y) for id, x, y, width in found}
+    return {id: (round(x + w / 2), round(y + h / 2)) for id, x, y, w, h in found}
 
 
 def test_new_neurons_appear_next_to_their_parents_and_the_others_stay(visit):
