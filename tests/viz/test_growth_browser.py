@@ -34,7 +34,7 @@ def places(page):
     """The middles of the boxes in the drawing, by the numbers of neurons, and of outputs."""
     script = """all => all.map(x => [x.dataset.id,
         ...x.getAttribute("transform").match(/[-\\d.]+/g).map(Number),
-        ...["width", "height"].map((side) => Number(x.querySelector(".body").getAttribute(side)))])"""
+        ...["width", "height"].map(y => Number(x.querySelector(".body").getAttribute(y)))])"""
     found = page.locator("#network .node").evaluate_all(script)
     return {id: (round(x + w / 2), round(y + h / 2)) for id, x, y, w, h in found}
 
