@@ -3,6 +3,7 @@
 import { drawn, fill } from "./dom.js";
 import { placeLabels, sampled } from "./labels.js";
 import { arrange, labelSize } from "./layout.js";
+import { MiniMap } from "./minimap.js";
 import { Overview } from "./overview.js";
 import { Viewport } from "./viewport.js";
 
@@ -33,9 +34,13 @@ export class Diagram extends EventTarget {
     fill(svg, drawn("defs", {}, ...arrows, ...patterns), this.world);
     this.overview = new Overview(svg.parentNode);
     this.viewport = new Viewport(svg, this.world);
-    this.viewport.onmove = () => this.moved();
+    this.viewport.onmove = () => {
+      this.moved();
+      this.map.request();
+    };
     this.nodes = new Map();
     this.edges = [];
+    this.map = new MiniMap(this);
     svg.addEventListener("keydown", (event) => this.key(event));
     svg.addEventListener("click", (event) => {
       if (event.target !== svg || this.viewport.wasMoved) return;
@@ -71,6 +76,7 @@ export class Diagram extends EventTarget {
     fill(this.edgeLayer);
     this.overview.load(this.isLarge ? nodes : [], this.isLarge ? edges : []);
     if (!this.isLarge) this.drawAll();
+    this.map.load();
     const isSeen = places !== null && this.viewport.contains(this.bounds());
     if (!keep || (this.viewport.isFitted && !isSeen)) this.viewport.fit(this.bounds());
     else this.moved();
@@ -247,6 +253,12 @@ export class Diagram extends EventTarget {
     if (isOnTop && edge.group.parentNode) this.edgeLayer.append(edge.group);
   }
 
+  // Boxes look different.
+  renew() {
+    this.overview.request();
+    this.map.change();
+  }
+
   bounds() {
     const all = [...this.nodes.values()];
     if (all.length === 0) return { x: 0, y: 0, width: 1, height: 1 };
@@ -290,6 +302,7 @@ export class Diagram extends EventTarget {
       if (!far) return;
       if (!this.isLarge) this.placeLabels();
       this.viewport.box = this.bounds();
+      this.map.load();
       this.emit("moved", node);
     };
     event.stopPropagation(); // the drawing stays where it is

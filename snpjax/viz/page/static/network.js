@@ -224,7 +224,7 @@ export class Network extends EventTarget {
       node.look = sent === 0 ? "plain" : "fired";
       showSent(node);
     }
-    this.diagram.overview.request();
+    this.diagram.renew();
     return undefined;
   }
 
@@ -320,7 +320,7 @@ export class Network extends EventTarget {
       this.markNode(node);
     }
     for (const edge of this.diagram.edges) edge.group?.classList.toggle("selected", edge === this.selection.edge);
-    this.diagram.overview.request();
+    this.diagram.renew();
   }
 
   markNode(node) {
