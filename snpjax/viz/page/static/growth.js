@@ -58,7 +58,7 @@ export class Places {
     }
     for (const node of fresh) {
       if (node.beside !== undefined) beside(node, at.get(node.beside));
-      else boxes.place(node, at.get(parents.get(node.id)) ?? nodes[0]);
+      else boxes.place(node, node.near ?? at.get(parents.get(node.id)) ?? nodes[0]);
       boxes.add(node);
     }
     for (const edge of edges) {

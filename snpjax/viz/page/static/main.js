@@ -132,7 +132,7 @@ function openFile(file) {
 
 network.addEventListener("selected", selected);
 network.diagram.addEventListener("seen", ({ detail }) => {
-  choices.see(new Set(detail.map((node) => node.neuron)));
+  choices.see(new Set(detail.flatMap((node) => node.fold?.members ?? node.neuron)));
 });
 network.takes = (neuron) => editing.ends(neuron);
 editor.onread = (answer) => {
