@@ -8,7 +8,7 @@ from the table.
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -66,6 +66,9 @@ class Format:
     - `keeps`: what the format can hold: `"populations"` as such, the `"compatibility"` with other
       simulators, `"variants"`; the `"final markings"` of a net, the `"sub-nets"` of a `HighNet`.
     - `help`: what it is, in a line of the documentation.
+    - `appends`: adds the statements of a changed model to a file: takes the text of the file, and
+      what the writer makes of the model before and after the change, and returns candidates. The
+      caller checks that one of them reads as the changed model.
 
     **Raises:** `ValueError` for a format that is neither read nor written, and for a suffix without
     its dot or not in lower case.
@@ -81,6 +84,7 @@ class Format:
     options: tuple[str, ...] = ()
     keeps: tuple[Feature, ...] = ()
     help: str = ""
+    appends: Callable[[str, str, str], Iterable[str]] | None = None
 
     def __post_init__(self) -> None:
         if self.reader is None and self.writer is None:
@@ -137,6 +141,7 @@ FORMATS: tuple[Format, ...] = (
         lambda s: bool(_MODEL.search(s.text)) or is_json(s.text),
         options=("parameters",),
         keeps=("populations",),
+        appends=_later(".plingua.append:appended"),
         help="the spiking model; other modes, anti-spikes and astrocytes are refused by name, and "
         "families are written as ranges",
     ),

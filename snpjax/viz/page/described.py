@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...spiking import Channels, Network, SpikingSystem, SynapseRules
+from ...spiking import Astrocytes, Channels, Network, SpikingSystem, SynapseRules
 from ...spiking.view.picture import given_positions
 from ...spiking.view.run_text import label_rules
 
@@ -43,9 +43,11 @@ def system_json(system: SpikingSystem) -> dict[str, Any]:
         "environment": [[places[s], texts] for (s, t), texts in on_synapses.items() if t is None],
         "input": {name: [exact(x) for x in train] for name, train in system.input.items()},
         "output": list(system.output),
+        "astrocytes": _astrocytes(system),
         "positions": None if positions is None else positions.tolist(),
         "remarks": _remarks(system),
         "grows": system.is_growing,
+        "changes": system.changes_network,
     }
 
 
@@ -81,6 +83,15 @@ def _rules(
             for ends, own in system.variant.channels_of_synapse.items()
         }
     return {**own, **(label_rules(system) if system.is_growing else {})}, labels
+
+
+def _astrocytes(system: SpikingSystem) -> list[dict[str, Any]]:
+    if not isinstance(system.variant, Astrocytes):
+        return []
+    return [
+        {"synapses": [list(ends) for ends in own.synapses], "threshold": exact(own.threshold)}
+        for own in system.variant.astrocytes
+    ]
 
 
 def _remarks(system: SpikingSystem) -> list[str]:

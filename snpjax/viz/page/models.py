@@ -60,9 +60,10 @@ def next_rows(
     chosen: Mapping[int, int],
     rest: Rest,
     stops: Condition | None = None,
+    subsets: Mapping[int, int] | None = None,
 ) -> tuple[list[dict[str, Any]], Refused | None]:
-    """Up to `count` steps after number `at`, the first one as `chosen`, to the first one in which
-    `stops` holds, and why there are not more where a step was refused."""
+    """Up to `count` steps after number `at`, the first one by the rules `chosen` and the `subsets`,
+    to the first one in which `stops` holds, and why there are not more where a step was refused."""
     rows: list[dict[str, Any]] = []
     most = min(_MOST_STEPS, _MOST_NUMBERS // max(num_counts(model), 1))
     for step in range(at, at + count):
@@ -71,7 +72,8 @@ def next_rows(
         try:
             if step >= most:
                 raise Refused(f"The page keeps {most:,} steps. Use `snpjax run` for longer runs.")
-            moment = stepper.step(step, chosen if step == at else {}, rest)
+            own = (chosen, subsets) if step == at else ({}, None)
+            moment = stepper.step(step, own[0], rest, own[1])
         except Refused as error:
             return rows, error
         rows.append(stepper.row_json(moment, stepper.moments[step]))

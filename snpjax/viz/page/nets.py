@@ -66,6 +66,8 @@ class NetStepper(AbstractStepper[NetSolution]):
             "pending": [],
             "flights": [],
             "options": [[CHOOSER, candidates]] if candidates else [],
+            "subsets": [],
+            "taken": [],
             "texts": [[CHOOSER, names]],
             "halted": moment.is_halted,
             "fired": [],
@@ -119,9 +121,11 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
         "environment": [],
         "input": {},
         "output": [],
+        "astrocytes": [],
         "positions": None,
         "remarks": [] if net.order is None else ["an order of its own"],
         "grows": False,
+        "changes": False,
     }
 
 

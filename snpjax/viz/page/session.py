@@ -251,10 +251,12 @@ class Session:
     def _step(self, question: Answer, kept: _Kept) -> Answer:
         at, count = _number(question, "at"), _number(question, "count")
         chosen, rest, system = _pairs(question, "chosen"), _rest(question), kept.found.system
+        subsets = _pairs(question, "subsets")
         most = max(_NUMBERS_IN_ANSWER // max(num_counts(system), 1), 1)
         until = question.get("until")
         stops = None if not until else condition_of(system, _text(question, "until"))
-        rows, refused = next_rows(system, kept.stepper, at, min(count, most), chosen, rest, stops)
+        count = min(count, most)
+        rows, refused = next_rows(system, kept.stepper, at, count, chosen, rest, stops, subsets)
         if refused is not None and not rows:
             raise refused
         is_there = bool(stops and rows and stops(kept.stepper.moments[-1:])[0])
@@ -329,8 +331,10 @@ class Session:
         rows: list[dict[str, Any]] = []
         stepper, before = kept.stepper, list(kept.stepper.moments)
         for number, step in enumerate(steps, start=at):
-            chosen, rest = _pairs(step, "chosen"), _rest(step)
-            some, refused = next_rows(kept.found.system, stepper, number, 1, chosen, rest)
+            chosen, rest, subsets = _pairs(step, "chosen"), _rest(step), _pairs(step, "subsets")
+            some, refused = next_rows(
+                kept.found.system, stepper, number, 1, chosen, rest, subsets=subsets
+            )
             if refused is not None:
                 stepper.moments = before  # which the page still shows
                 raise refused

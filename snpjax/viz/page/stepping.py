@@ -16,10 +16,28 @@ from ...choice.subsets import nth_subset
 from ...machine import AbstractMachine, Growable, Record
 from ...results import RESULTS, select_result
 from ...sleptsov import NetSolution
-from ...spiking import Network, Solution, SpikingSystem, SynapseRules, applicable
+from ...spiking import (
+    Astrocytes,
+    BuddingRule,
+    DivisionRule,
+    Network,
+    Solution,
+    SpikingSystem,
+    SynapseRules,
+    applicable,
+)
+from ...spiking.step.plasticity import PlasticState
 from ...spiking.view.run_text import label_rules
 from ...trajectory import Save, Trajectory
 from .described import exact, listed, network_json
+from .subsets import (
+    SubsetsOfRules,
+    pending_turns,
+    subsets_of_astrocytes,
+    subsets_of_plasticity,
+    taken_by_astrocytes,
+    taken_by_plasticity,
+)
 
 
 #: Who chooses where nobody did: the first applicable rule, or a draw from a seed.
@@ -28,7 +46,7 @@ Rest: TypeAlias = Literal["first"] | int
 
 class GuidedChoice(AbstractChoice):
     """Alternatives that somebody chose, and `NO_RULE` where `rest` chooses, as it does alone; and
-    likewise the numbers of the subsets that plasticity rules take."""
+    likewise the numbers of the subsets that plasticity rules take, and what astrocytes decide."""
 
     wanted: Int[Array, " choosers"]
     subsets: Int[Array, " choosers"]
@@ -70,6 +88,9 @@ class Moment(NamedTuple, Generic[SolutionT]):
     - `options`: the rules that each neuron may select next, by its position, and the number by
       which a choice takes each of them. In a net one chooser selects transitions.
     - `network`: the neurons and synapses, where they change.
+    - `subsets`: what else may be chosen next, by chooser and rule.
+    - `taken`: the number of the subset that each chooser took in this step, but for those that took
+      number 0. With the rules these are the row of `GivenChoices` that makes the step again.
     """
 
     machine: Any
@@ -78,6 +99,8 @@ class Moment(NamedTuple, Generic[SolutionT]):
     solution: SolutionT
     is_halted: bool
     network: Network | None = None
+    subsets: SubsetsOfRules = {}
+    taken: Mapping[int, int] = {}
 
     @property
     def counts(self) -> Int[np.ndarray, " columns"]:
@@ -119,10 +142,11 @@ class AbstractStepper(abc.ABC, Generic[SolutionT]):
         - `chosen`: the rule of each neuron that somebody chose for, both by number.
         - `rest`: how the other neurons choose. A seed makes the path of `snpjax.run` with
           `UniformChoice(jax.random.key(seed))`.
-        - `subsets`: the number of the subset of synapses that some plasticity rules take.
+        - `subsets`: the number of the subset that some choosers take: neurons with a plasticity
+          rule, and astrocytes, which are numbered after the neurons.
 
-        **Raises:** `Refused` for a rule that is not applicable, in a halting configuration, and
-        where the model has no next one.
+        **Raises:** `Refused` for a rule that is not applicable, a subset that cannot be taken, in a
+        halting configuration, and where the model has no next one.
         """
         configuration, model = self.words
         if not 0 <= at < len(self.moments):
@@ -132,6 +156,8 @@ class AbstractStepper(abc.ABC, Generic[SolutionT]):
         for neuron, rule in chosen.items():
             if rule not in before.options.get(neuron, {}):
                 raise Refused(self.refusal.format(neuron=neuron + 1, rule=rule + 1))
+        for chooser, number in (subsets or {}).items():
+            _check_subset(before, chooser, number, chosen)
         if before.is_halted:
             raise Refused(f"The {model} halted after {before.solution.steps} steps.")
         numbers = {neuron: before.options[neuron][rule] for neuron, rule in chosen.items()}
@@ -158,6 +184,20 @@ class AbstractStepper(abc.ABC, Generic[SolutionT]):
     ) -> dict[str, Any]:
         """A configuration or marking and the step that led to it; what is 0 or nothing in most
         neurons is listed by neuron: `[neuron, value]`."""
+
+
+def _check_subset(
+    moment: Moment[Any], chooser: int, number: int, chosen: Mapping[int, int]
+) -> None:
+    """Refuse a number that names no subset of the rule that the chooser will use."""
+    rules = list(moment.options.get(chooser, (NO_RULE,)))
+    rule = chosen.get(chooser, rules[0])
+    if number and len(rules) > 1 and chooser not in chosen:
+        raise Refused(f"Chooser {chooser + 1} has several rules. Choose one, then its subset.")
+    subsets = moment.subsets.get(chooser, {}).get(rule)
+    most = 1 if subsets is None else subsets.number
+    if not 0 <= number < most:
+        raise Refused(f"Chooser {chooser + 1} has no subset {number} now: the last is {most - 1}.")
 
 
 class Stepper(AbstractStepper[Solution]):
@@ -188,7 +228,7 @@ class Stepper(AbstractStepper[Solution]):
                 )
                 made = advanced(machine, state, choice, _seen)
                 if not (isinstance(machine, Growable) and np.any(machine.is_full(made.state))):
-                    return self._moment(machine, made)
+                    return self._moment(machine, made, before)
                 machine, state = machine.grown(machine.refused(state, made.state))
 
     def row_json(self, moment: Moment[Solution], before: Moment[Solution] | None) -> dict[str, Any]:
@@ -200,6 +240,12 @@ class Stepper(AbstractStepper[Solution]):
             "pending": listed(solution.pending),
             "flights": _flights(solution),
             "options": [[neuron, list(rules)] for neuron, rules in moment.options.items()],
+            "subsets": [
+                [chooser, rule, *own]
+                for chooser, by_rule in moment.subsets.items()
+                for rule, own in by_rule.items()
+            ],
+            "taken": [[chooser, number] for chooser, number in moment.taken.items()],
             "halted": moment.is_halted,
             "fired": [],
             "emitted": [],
@@ -222,11 +268,24 @@ class Stepper(AbstractStepper[Solution]):
             value["outputs"] = [exact(x) for x in solution.spike_trains[0].tolist()]
         if moment.network is not None and (before is None or moment.network != before.network):
             value["network"] = network_json(moment.network)
+            if before is not None and before.network is not None and system.is_growing:
+                value["parents"] = self._parents(before.network, solution)
         return value
 
-    def _moment(self, machine: Any, made: "Reached") -> Moment[Solution]:
-        made = jax.device_get(made)
-        solution = self.system.solution(made.trajectory(has_outputs=True))
+    def _parents(self, before: Network, solution: Solution) -> list[int]:
+        """The neurons that the new ones came from, which are numbered after the others: first right
+        children, then buds, each in the order of their parents."""
+        own, found = self.system.rules_of_labels, dict[type, list[int]]()
+        for neuron, rule in enumerate(solution.rules[0].tolist()):
+            if rule != NO_RULE:
+                found.setdefault(type(own[before.labels[neuron]][rule]), []).append(neuron)
+        return found.get(DivisionRule, []) + found.get(BuddingRule, [])
+
+    def _moment(
+        self, machine: Any, made: "Reached", before: Moment[Solution] | None = None
+    ) -> Moment[Solution]:
+        made, system = jax.device_get(made), self.system
+        solution = system.solution(made.trajectory(has_outputs=True))
         can_apply, number = made.seen
         slots: dict[int, dict[int, int]] = {}
         holds = np.asarray(can_apply)[:, : len(solution.spikes)]
@@ -234,8 +293,23 @@ class Stepper(AbstractStepper[Solution]):
             rule = slot if number is None else int(number[slot, neuron])
             slots.setdefault(neuron, {}).setdefault(rule, slot)
         options = {neuron: dict(sorted(rules.items())) for neuron, rules in slots.items()}
-        network = solution.network() if self.system.changes_network else None
-        return Moment(machine, made.state, options, solution, bool(made.is_halted), network)
+        network = solution.network() if system.changes_network else None
+        subsets, taken, state = {}, {}, made.state
+        if network is not None and isinstance(state.network, PlasticState):
+            due = pending_turns(machine, state.network, number)
+            subsets = subsets_of_plasticity(system, network, options, due)
+            if before is not None and before.network is not None:
+                fired = {i: r for i, r in enumerate(solution.rules[0].tolist()) if r != NO_RULE}
+                taken = taken_by_plasticity(before.subsets, before.network, network, fired)
+        elif isinstance(system.variant, Astrocytes):
+            opens = np.flatnonzero(np.asarray(state.timers)[: system.num_neurons] == 1).tolist()
+            leaves = {neuron: int(state.pending[neuron]) for neuron in opens}
+            subsets = subsets_of_astrocytes(system, options, leaves)
+            if made.record is not None:
+                passes = made.record.detail.network
+                taken = taken_by_astrocytes(system, solution.emissions[0], passes)
+        ended = bool(made.is_halted)
+        return Moment(machine, state, options, solution, ended, network, subsets, taken)
 
 
 def _flights(solution: Solution) -> list[list[int | str]]:

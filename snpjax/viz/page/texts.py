@@ -11,7 +11,6 @@ from typing import TypeAlias
 from ...io import ReadError, WriteError
 from ...io.errors import Diagnostic, ReadWarning, file_error
 from ...io.formats import Format, check_suffix, format_to_read, formats_of, kind_to_open
-from ...io.plingua.append import appended
 from ...io.read import model_text, read_net_source, read_source
 from ...io.revise import revisions
 from ...io.source import Source, decoded
@@ -207,8 +206,8 @@ def edited_text(
 
     before, _ = serialize(found.system, format, lossy=True)
     candidates = revisions(found.text, before, text)
-    if format.name == "plingua":
-        candidates = chain(candidates, appended(found.text, before, text))
+    if format.appends is not None:
+        candidates = chain(candidates, format.appends(found.text, before, text))
     return next(filter(is_right, candidates), text), format
 
 

@@ -3,6 +3,7 @@
 import { isRecorded } from "./backend.js";
 import { element, fill, find, hint, typeset } from "./dom.js";
 import { CHOOSER } from "./run.js";
+import { NO_RULE, Subsets } from "./subsets.js";
 import { texts } from "./texts.js";
 
 const MOST_NEURONS = 12;
@@ -13,9 +14,14 @@ export class Choices {
     this.place = find("choices");
     this.selected = new Set();
     this.seen = null; // neurons on the screen, where there are many
+    this.subsets = new Subsets(run);
     find("choice-filter").addEventListener("input", () => this.show());
-    run.addEventListener("opened", () => this.show());
-    run.addEventListener("moved", () => this.show());
+    for (const name of ["opened", "moved"]) {
+      run.addEventListener(name, () => {
+        this.subsets.forget();
+        this.show();
+      });
+    }
     run.addEventListener("chosen", () => this.mark());
     const seed = find("seed");
     const set = () => {
@@ -47,7 +53,7 @@ export class Choices {
     filter.hidden = several.length <= MOST_NEURONS;
     if (filter.hidden) return several;
     const text = filter.value.trim().toLowerCase();
-    if (text !== "") return several.filter(([neuron]) => names[neuron]?.toLowerCase().includes(text));
+    if (text !== "") return several.filter(([chooser]) => this.nameOf(chooser, names).toLowerCase().includes(text));
     const { seen, selected } = this;
     return several.filter(([neuron]) => selected.has(neuron) || seen === null || seen.has(neuron));
   }
@@ -59,7 +65,7 @@ export class Choices {
     if (row.isBlank) return fill(this.place, hint(texts.preparing));
     if (row.halted) return fill(this.place, hint(texts.hasHalted));
     const names = run.names();
-    const several = row.options.filter(([, rules]) => rules.length > 1);
+    const several = choosers(row);
     const next = run.rows[run.position + 1];
     if (several.length === 0) {
       const firing = row.options.length;
@@ -71,7 +77,7 @@ export class Choices {
     wanted.sort(([a], [b]) => this.selected.has(b) - this.selected.has(a) || a - b);
     const groups = wanted
       .slice(0, MOST_NEURONS)
-      .map(([neuron, rules]) => this.group(neuron, rules, names[neuron], next));
+      .map(([chooser, rules]) => this.group(chooser, rules, this.nameOf(chooser, names), next));
     const more = several.length - groups.length;
     return fill(
       this.place,
@@ -86,6 +92,13 @@ export class Choices {
       const chosen = this.run.chosen.get(Number(input.dataset.neuron)) ?? null;
       input.checked = String(chosen) === input.value;
     }
+    this.subsets.mark(this.place);
+  }
+
+  // Astrocytes are numbered after the neurons.
+  nameOf(chooser, names) {
+    if (chooser === CHOOSER) return texts.transition;
+    return names[chooser] ?? texts.astrocyte(chooser - names.length + 1);
   }
 
   onlyOne(row) {
@@ -95,6 +108,7 @@ export class Choices {
 
   group(neuron, rules, name, next) {
     const { run } = this;
+    const offers = run.row.offers.get(neuron) ?? [];
     let taken = next?.done.get(neuron)?.[0];
     if (run.isNet && next) taken = [...next.done.keys()][0] - run.row.spikes.length;
     const option = (rule, text, isTaken) => {
@@ -105,7 +119,10 @@ export class Choices {
         "data-neuron": neuron,
         checked: rule === (run.chosen.get(neuron) ?? null),
         disabled: isRecorded,
-        change: () => run.choose(neuron, rule),
+        change: () => {
+          this.subsets.forget(neuron);
+          run.choose(neuron, rule);
+        },
       });
       const label = element("span", { class: rule === null ? "free" : "rule-text" }, text);
       const mark = isTaken ? element("span", { class: "taken" }, texts.taken) : null;
@@ -114,9 +131,54 @@ export class Choices {
     return element(
       "fieldset",
       { class: "choice" },
-      element("legend", {}, name ?? texts.transition),
+      element("legend", {}, name),
+      this.condition(neuron),
       isRecorded ? null : option(null, typeof run.rest === "number" ? texts.draw : texts.first, false),
-      ...rules.map((rule) => option(rule, typeset(run.text(neuron, rule)), rule === taken)),
+      ...rules.flatMap((rule) => [
+        option(rule, typeset(run.text(neuron, rule)), rule === taken),
+        ...offers.filter(([own]) => own === rule).map((offer) => this.subset(neuron, offer, next, taken)),
+      ]),
+      ...offers.filter(([own]) => own === NO_RULE).map((offer) => this.subset(neuron, offer, next, NO_RULE)),
     );
   }
+
+  // When an astrocyte decides.
+  condition(chooser) {
+    const { run } = this;
+    const astrocyte = run.system.astrocytes[chooser - run.names().length];
+    if (astrocyte === undefined) return null;
+    const synapses = astrocyte.synapses.map((ends) => ends.join(" → ")).join(", ");
+    return hint(texts.decidesAt(astrocyte.threshold, synapses));
+  }
+
+  subset(chooser, offer, next, ruleTaken) {
+    const { run } = this;
+    const names = run.names();
+    const [rule, change, , candidates] = offer;
+    if (change === "") {
+      const isTaken = next?.taken.some(([own, number]) => own === chooser && number === 1);
+      return this.subsets.group(chooser, offer, [texts.passes, texts.suppresses], new Set(isTaken ? [1] : []));
+    }
+    const taken = rule === ruleTaken ? changedTargets(chooser, run.row, next) : new Set();
+    const titles = candidates.map((target) => names[target]);
+    return this.subsets.group(chooser, offer, titles, taken);
+  }
+}
+
+// Neurons with several applicable rules or subsets, and astrocytes that may decide.
+function choosers(row) {
+  const ofRules = row.options.filter(([neuron, rules]) => rules.length > 1 || row.offers.has(neuron));
+  const firing = new Set(row.options.map(([neuron]) => neuron));
+  const others = [...row.offers.keys()].filter((chooser) => !firing.has(chooser));
+  return [...ofRules, ...others.map((chooser) => [chooser, []])];
+}
+
+// The neurons to which a neuron created or deleted its synapses in a step.
+function changedTargets(neuron, before, after) {
+  const [old, now] = [before, after].map((row) => {
+    const own = row?.network?.synapses.filter(([source]) => source === neuron) ?? [];
+    return new Set(own.map(([, target]) => target));
+  });
+  if (after === undefined) return new Set();
+  return new Set([...[...old].filter((target) => !now.has(target)), ...[...now].filter((target) => !old.has(target))]);
 }

@@ -41,7 +41,7 @@ export class Transport {
   get canStep() {
     const { run } = this;
     if (run.model === null || run.row.isBlank) return false;
-    const isKnown = run.position < run.last && run.chosen.size === 0;
+    const isKnown = run.position < run.last && !run.hasChoice;
     return isKnown || run.repeats || (!isRecorded && !run.row.halted);
   }
 
@@ -67,7 +67,7 @@ export class Transport {
     if (this.waiting.length > 0 && !run.busy && run.model !== null && !run.row.isBlank) {
       queueMicrotask(() => this.waiting.shift()?.());
     }
-    const replaces = run.chosen.size > 0 && run.position < run.last;
+    const replaces = run.hasChoice && run.position < run.last;
     find("step").textContent = replaces ? texts.branch : texts.step;
     find("step").title = replaces ? texts.branchTip : texts.stepTip;
   }

@@ -3,6 +3,7 @@
 import { drawn, fill } from "./dom.js";
 import { placeLabels, sampled } from "./labels.js";
 import { arrange, labelSize } from "./layout.js";
+import { MiniMap } from "./minimap.js";
 import { Overview } from "./overview.js";
 import { Viewport } from "./viewport.js";
 
@@ -24,7 +25,7 @@ export class Diagram extends EventTarget {
     super();
     this.svg = svg;
     this.marker = `arrow-${(numDiagrams += 1)}`;
-    const kinds = ["plain", "sent", "path", "inhibitor"];
+    const kinds = ["plain", "sent", "created", "path", "inhibitor"];
     const arrows = kinds.map((kind) => head(`${this.marker}-${kind}`, kind));
     this.edgeLayer = drawn("g", { class: "edges" });
     this.nodeLayer = drawn("g", { class: "nodes" });
@@ -33,9 +34,13 @@ export class Diagram extends EventTarget {
     fill(svg, drawn("defs", {}, ...arrows, ...patterns), this.world);
     this.overview = new Overview(svg.parentNode);
     this.viewport = new Viewport(svg, this.world);
-    this.viewport.onmove = () => this.moved();
+    this.viewport.onmove = () => {
+      this.moved();
+      this.map.request();
+    };
     this.nodes = new Map();
     this.edges = [];
+    this.map = new MiniMap(this);
     svg.addEventListener("keydown", (event) => this.key(event));
     svg.addEventListener("click", (event) => {
       if (event.target !== svg || this.viewport.wasMoved) return;
@@ -47,10 +52,12 @@ export class Diagram extends EventTarget {
   }
 
   // Nodes: {id, width, height, label, kind, paint(group)}; edges: {source, target, label, kind}.
-  // Both are kept, and may be changed by `mark` later.
-  draw(nodes, edges, { positions = null, isExact = false, keep = false } = {}) {
+  // Both are kept, and may be changed by `mark` later. What was drawn before stays where it is if
+  // `places` know it.
+  draw(nodes, edges, { positions = null, isExact = false, keep = false, places = null, parents = null } = {}) {
     const room = this.svg.parentNode.getBoundingClientRect();
-    arrange(nodes, edges, { room, positions, isExact });
+    if (places === null) arrange(nodes, edges, { room, positions, isExact });
+    else places.arrange(nodes, edges, parents);
     this.nodes = new Map(nodes.map((node) => [node.id, node]));
     this.edges = edges;
     for (const node of nodes) node.edges = [];
@@ -69,7 +76,9 @@ export class Diagram extends EventTarget {
     fill(this.edgeLayer);
     this.overview.load(this.isLarge ? nodes : [], this.isLarge ? edges : []);
     if (!this.isLarge) this.drawAll();
-    if (!keep || this.viewport.isFitted) this.viewport.fit(this.bounds());
+    this.map.load();
+    const isSeen = places !== null && this.viewport.contains(this.bounds());
+    if (!keep || (this.viewport.isFitted && !isSeen)) this.viewport.fit(this.bounds());
     else this.moved();
   }
 
@@ -215,7 +224,24 @@ export class Diagram extends EventTarget {
     });
   }
 
-  // How an edge looks: "plain", "sent" or "path".
+  // A new box comes from its parent, and its arrows appear.
+  emerge(node, parent) {
+    if (!node.group || !moves()) return;
+    const [start, end] = [parent, node].map(({ x, y }) => `translate(${x - node.width / 2}px, ${y - node.height / 2}px)`);
+    node.group.animate([{ transform: start, opacity: 0.2 }, { transform: end, opacity: 1 }], { duration: 450, easing: "ease-out" });
+    for (const edge of node.edges) edge.group?.animate([{ opacity: 0 }, { opacity: 1 }], 700);
+  }
+
+  // An arrow that is no longer there fades.
+  fade(edge) {
+    if (this.isLarge || !moves()) return;
+    const group = this.edgeGroup(edge);
+    group.classList.add("deleted");
+    this.edgeLayer.append(group);
+    group.animate([{ opacity: 0.9 }, { opacity: 0 }], 900).onfinish = () => group.remove();
+  }
+
+  // How an edge looks: "plain", "sent", "created" or "path".
   mark(edge, kind) {
     if (edge.marked === kind) return;
     edge.marked = kind;
@@ -225,6 +251,12 @@ export class Diagram extends EventTarget {
     edge.path.setAttribute("marker-end", `url(#${this.marker}-${ending})`);
     const isOnTop = kind !== "plain" && this.edges.length <= MOST_LIFTED;
     if (isOnTop && edge.group.parentNode) this.edgeLayer.append(edge.group);
+  }
+
+  // Boxes look different.
+  renew() {
+    this.overview.request();
+    this.map.change();
   }
 
   bounds() {
@@ -270,6 +302,7 @@ export class Diagram extends EventTarget {
       if (!far) return;
       if (!this.isLarge) this.placeLabels();
       this.viewport.box = this.bounds();
+      this.map.load();
       this.emit("moved", node);
     };
     event.stopPropagation(); // the drawing stays where it is
@@ -317,6 +350,11 @@ export class Diagram extends EventTarget {
   emit(name, detail) {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   }
+}
+
+// Whether somebody wants to see movements.
+function moves() {
+  return !matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
 function place(node) {

@@ -18,9 +18,11 @@ export class Editing {
     this.pointer = null;
     if (isRecorded) return void (find("tools").hidden = true);
     const { diagram } = network;
-    diagram.addEventListener("moved", () => this.moved());
+    diagram.addEventListener("moved", ({ detail }) => (detail.fold ? network.rememberBoxes() : this.moved()));
     diagram.addEventListener("place", ({ detail }) => this.add(detail));
-    diagram.addEventListener("connect", ({ detail }) => this.connect([detail.from], detail.to));
+    diagram.addEventListener("connect", ({ detail }) => {
+      if (typeof detail.to === "number") this.connect([detail.from], detail.to);
+    });
     diagram.svg.addEventListener("pointermove", (event) => (this.pointer = event));
     diagram.svg.addEventListener("pointerleave", () => (this.pointer = null));
     const buttons = {
@@ -29,6 +31,7 @@ export class Editing {
       "tool-connect": () => this.begin(),
       "tool-copy": () => this.duplicate(),
       "tool-remove": () => this.remove(),
+      "tool-fold": () => this.fold(),
       "tool-undo": () => this.undo(),
       "tool-redo": () => this.redo(),
     };
@@ -71,6 +74,10 @@ export class Editing {
     find("tool-connect").disabled = selection.nodes.size === 0;
     find("tool-copy").disabled = selection.nodes.size === 0;
     find("tool-remove").disabled = selection.nodes.size === 0 && selection.edge === null;
+    const { folds } = this.network;
+    const isFolded = [...selection.nodes].some((neuron) => folds.of.has(neuron));
+    find("tool-fold").disabled = selection.nodes.size === 0;
+    find("tool-fold").textContent = isFolded ? texts.unfold : texts.fold;
     find("tool-undo").disabled = this.before.length === 0;
     find("tool-redo").disabled = this.after.length === 0;
     find("tool-connect").setAttribute("aria-pressed", String(this.sources !== null));
@@ -234,7 +241,7 @@ export class Editing {
     const hasModifier = event.ctrlKey || event.metaKey;
     const keys = hasModifier
       ? { z: event.shiftKey ? "redo" : "undo", Z: "redo", y: "redo", a: "selectAll" }
-      : { a: "add", c: "begin", d: "duplicate", Delete: "remove", Backspace: "remove", Escape: "escape", F2: "rename", r: "rename" };
+      : { a: "add", c: "begin", d: "duplicate", Delete: "remove", Backspace: "remove", g: "fold", Escape: "escape", F2: "rename", r: "rename" };
     const action = event.altKey || !Object.hasOwn(keys, key) ? null : keys[key];
     if (action === null) return;
     event.preventDefault();
@@ -245,6 +252,10 @@ export class Editing {
 
   selectAll() {
     this.network.choose(this.run.system.neurons.map((_, neuron) => neuron));
+  }
+
+  fold() {
+    if (!this.network.fold()) this.say(texts.nothingToFold);
   }
 
   escape() {

@@ -2,15 +2,16 @@
 // too many for either.
 
 import { Graph, layout as dagre } from "../vendor/dagre.esm.js";
+import { beside } from "./growth.js";
 
 // Layers of more take seconds.
-const MOST_LAYERED = { nodes: 400, edges: 1500 };
+const MOST_LAYERED = { nodes: 400, edges: 1500, crossed: 2500 };
 const GAP = 36;
 // Pixels of a box when all is seen, below which layers are given up.
 const LEAST_SHAPE = 10;
 
 // Both directions are tried with at most this many nodes.
-const MOST_TRIED = 120;
+const MOST_TRIED = { nodes: 120, crossed: 1000 };
 
 // Give every node x and y, its middle, and maybe every edge the points it runs through, so that
 // they can be shown large in a room of that width and height.
@@ -20,10 +21,12 @@ export function arrange(nodes, edges, { room, positions = null, isExact = false 
   if (nodes.length > MOST_LAYERED.nodes || edges.length > MOST_LAYERED.edges) {
     return void inRows(nodes, edges, room);
   }
+  const numCrossed = crossed(nodes, edges);
+  if (numCrossed > MOST_LAYERED.crossed) return void inRows(nodes, edges, room);
   const [likely, other] = room.height > room.width ? ["TB", "LR"] : ["LR", "TB"];
   const scale = layered(nodes, edges, likely, room);
   if (scale >= 1) return;
-  if (nodes.length <= MOST_TRIED) {
+  if (nodes.length <= MOST_TRIED.nodes && numCrossed <= MOST_TRIED.crossed) {
     if (layered(nodes, edges, other, room) < 1.15 * scale) layered(nodes, edges, likely, room);
   } else if (scale * Math.min(...nodes.map((node) => node.height)) < LEAST_SHAPE) {
     for (const edge of edges) edge.points = null;
@@ -34,6 +37,47 @@ export function arrange(nodes, edges, { room, positions = null, isExact = false 
 // Width and height of the label of an edge.
 export function labelSize(label) {
   return [6.6 * label.length + 8, 14];
+}
+
+// How many layers all edges span: dagre puts a node where an edge crosses a layer, so its time grows
+// with them.
+function crossed(nodes, edges) {
+  const next = new Map(nodes.map((node) => [node.id, []]));
+  for (const { source, target } of edges) if (source !== target) next.get(source).push(target);
+  const state = new Map(); // true while a node is on the path that is being walked
+  const order = [];
+  const forward = [];
+  for (const { id } of nodes) {
+    if (state.has(id)) continue;
+    const path = [[id, 0]];
+    state.set(id, true);
+    while (path.length > 0) {
+      const last = path.at(-1);
+      const [from, index] = last;
+      const to = next.get(from)[index];
+      last[1] += 1;
+      if (to === undefined) {
+        state.set(from, false);
+        order.push(from);
+        path.pop();
+      } else if (state.get(to) !== true) {
+        forward.push([from, to]);
+        if (!state.has(to)) {
+          state.set(to, true);
+          path.push([to, 0]);
+        }
+      } else {
+        forward.push([to, from]); // it is turned round
+      }
+    }
+  }
+  const layer = new Map(order.map((id) => [id, 0]));
+  const own = new Map(nodes.map((node) => [node.id, []]));
+  for (const [from, to] of forward) own.get(from).push(to);
+  for (const id of order.reverse()) {
+    for (const to of own.get(id)) layer.set(to, Math.max(layer.get(to), layer.get(id) + 1));
+  }
+  return forward.reduce((sum, [from, to]) => sum + layer.get(to) - layer.get(from), 0);
 }
 
 // In layers; how large it can be shown.
@@ -92,11 +136,7 @@ function placed(nodes, positions, isExact) {
   }
   const at = new Map(nodes.map((node) => [node.id, node]));
   for (const node of nodes) {
-    if (node.beside === undefined) continue;
-    const other = at.get(node.beside);
-    const away = (other.width + node.width) / 2 + 34;
-    node.x = other.x + (node.isBefore ? -away : away);
-    node.y = other.y;
+    if (node.beside !== undefined) beside(node, at.get(node.beside));
   }
   return true;
 }

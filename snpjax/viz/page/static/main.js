@@ -116,7 +116,8 @@ function selected() {
 }
 
 function legend() {
-  const items = Object.entries(run.isNet ? texts.legendOfNet : texts.legendOfSystem);
+  const changes = run.system.changes ? texts.legendOfChanges : {};
+  const items = Object.entries(run.isNet ? texts.legendOfNet : { ...texts.legendOfSystem, ...changes });
   fill(find("legend"), ...items.map(([kind, text]) => element("li", { class: kind }, text)));
 }
 
@@ -134,7 +135,7 @@ function openFile(file) {
 
 network.addEventListener("selected", selected);
 network.diagram.addEventListener("seen", ({ detail }) => {
-  choices.see(new Set(detail.map((node) => node.neuron)));
+  choices.see(new Set(detail.flatMap((node) => node.fold?.members ?? node.neuron)));
 });
 network.takes = (neuron) => editing.ends(neuron);
 editor.onread = (answer) => {

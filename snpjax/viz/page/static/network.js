@@ -4,6 +4,8 @@ import { isRecorded } from "./backend.js";
 import { Diagram } from "./diagrams.js";
 import { arrivals, drawn, find, short, shortened, typeset } from "./dom.js";
 import { handle } from "./editing.js";
+import { foldNode, Folds, population, updateFold } from "./folds.js";
+import { changesOf, keyOf, parentsOf, Places } from "./growth.js";
 import { texts } from "./texts.js";
 
 // With more neurons their rules are shown of the selected one only.
@@ -39,13 +41,21 @@ export class Network extends EventTarget {
     this.selection = { nodes: new Set(), edge: null };
     this.drawnFor = null;
     this.places = new Map(); // of neurons by name, where they were drawn before an edit
+    this.standing = null; // where they and their synapses were drawn in this computation
+    this.at = 0; // the step that was shown
+    this.folds = new Folds();
     this.diagram.addEventListener("select", ({ detail }) => this.pick(detail));
     this.diagram.addEventListener("pick", ({ detail }) => this.choose([], detail));
     this.diagram.viewport.onspan = (from, to) => this.span(from, to);
     this.diagram.viewport.onspanned = (from, to) => this.spanned(from, to);
     this.diagram.addEventListener("focus", ({ detail }) => describe(detail, run.row));
     this.diagram.addEventListener("near", ({ detail }) => this.renew(detail));
-    run.addEventListener("opened", () => this.draw(false));
+    run.addEventListener("opened", () => {
+      this.standing = null;
+      this.draw(false); // all of it, so that boxes know where their neurons stand
+      this.folds.renumber(run.names());
+      if (this.folds.list.length > 0) this.draw(true);
+    });
     run.addEventListener("moved", () => this.show());
     run.addEventListener("chosen", () => this.show());
   }
@@ -54,10 +64,14 @@ export class Network extends EventTarget {
     const { run } = this;
     this.drawnFor = run.row.network;
     const names = run.names();
-    this.isCompact = names.length > MOST_WITH_RULES;
-    const nodes = names.map((name, neuron) => this.neuron(name, neuron));
+    const folds = this.standing === null ? new Folds() : this.folds;
+    this.isCompact = names.length - folds.of.size > MOST_WITH_RULES;
+    const neurons = names.map((name, neuron) => this.neuron(name, neuron));
+    const nodes = neurons.filter((node) => !folds.of.has(node.neuron));
+    this.boxes = folds.list.map(foldNode);
+    nodes.push(...this.boxes);
     const outputs = new Set(run.system.output);
-    const edges = run.synapses().map(([source, target, weight, rules, shape]) => ({
+    const synapses = run.synapses().map(([source, target, weight, rules, shape]) => ({
       source,
       target,
       shape,
@@ -67,9 +81,11 @@ export class Network extends EventTarget {
         .filter(Boolean)
         .join("  "),
     }));
+    const edges = folds.merged(synapses);
     const onEnvironment = new Map(run.system.environment);
     this.ends = new Map();
     names.forEach((name, neuron) => {
+      if (folds.of.has(neuron)) return; // what happens at its ends stands in the panel
       const label = run.system.grows ? run.label(neuron) : name; // what inputs and outputs name
       if (run.system.input[label] !== undefined) {
         nodes.push(endNode(`in ${neuron}`, texts.input, neuron, true));
@@ -83,17 +99,40 @@ export class Network extends EventTarget {
         this.ends.set(neuron, node);
       }
     });
-    this.neurons = nodes.slice(0, names.length);
-    const { positions, isExact } = this.known(names);
-    this.diagram.draw(nodes, edges, { positions, isExact, keep });
+    const { standing } = this;
+    const isForward = run.position === this.at + 1;
+    standing?.remember(this.diagram);
+    this.neurons = neurons;
+    for (const [neuron, fold] of folds.of) {
+      [neurons[neuron].x, neurons[neuron].y] = standing.spots.get(neuron) ?? fold.spot ?? [0, 0];
+    }
+    for (const node of this.boxes) node.near = middleOf(node.fold.members.map((neuron) => neurons[neuron]));
+    for (const { fold } of this.boxes) if (fold.spot !== null) standing.spots.set(fold.id, fold.spot);
+    const { positions, isExact } = standing === null ? this.known(names) : {};
+    const parents = new Map([...parentsOf(run.rows, run.position)].map(([child, parent]) => [child, folds.shown(parent)]));
+    this.diagram.draw(nodes, edges, { positions, isExact, keep, places: standing, parents });
+    this.standing = standing ?? new Places();
     this.show();
     this.mark();
+    if (isForward) this.animate(parents);
+  }
+
+  // What the step changed in the network, as it happens.
+  animate(parents) {
+    const { born, deleted } = this.changes;
+    const { nodes } = this.diagram;
+    for (const neuron of born) {
+      if (parents.has(neuron) && nodes.has(neuron)) this.diagram.emerge(nodes.get(neuron), nodes.get(parents.get(neuron)));
+    }
+    for (const [source, target] of deleted) {
+      const [from, to] = [nodes.get(source), nodes.get(target)]; // nothing fades in boxes
+      if (from && to) this.diagram.fade({ source, target, from, to, label: "" });
+    }
   }
 
   // Where the neurons stand: where they were drawn before an edit, or as the model says.
   known(names) {
-    const { system, row } = this.run;
-    if (system.grows && row.network !== null) return { positions: null, isExact: false };
+    const { system } = this.run;
     const expected = this.expected ?? [];
     this.expected = [];
     const { positions } = system;
@@ -109,13 +148,47 @@ export class Network extends EventTarget {
 
   // Keep the places for the drawing after an edit.
   remember() {
-    this.places = new Map(this.neurons.map(({ label, x, y }) => [label, [x, y]]));
+    const { neurons } = this.run.system; // by the names of the beginning
+    const place = ({ label, x, y }, neuron) => [neurons[neuron]?.name ?? label, [x, y]];
+    this.places = new Map(this.neurons.map(place));
+    this.rememberBoxes();
+  }
+
+  rememberBoxes() {
+    for (const { fold, x, y } of this.boxes ?? []) fold.spot = [x, y];
+  }
+
+  // Fold what is selected into a box, or the population of one neuron; boxes are unfolded. Whether there
+  // was something to fold.
+  fold() {
+    const { run, folds } = this;
+    const chosen = [...this.selection.nodes];
+    if (chosen.length === 0) return false;
+    this.rememberBoxes();
+    const isFolded = chosen.some((neuron) => folds.of.has(neuron));
+    if (isFolded) {
+      folds.remove(chosen);
+    } else {
+      const members = chosen.length > 1 ? chosen : population(chosen[0], run);
+      if (members.length < 2) return false;
+      folds.add(members, run.names());
+    }
+    this.draw(true);
+    this.dispatchEvent(new Event("selected"));
+    return true;
+  }
+
+  // The box that shows a neuron.
+  nodeOf(neuron) {
+    return this.diagram.nodes.get(this.folds.shown(neuron));
   }
 
   // Another model has nothing to do with the places of this one.
   forget(neurons = null) {
-    if (neurons === null) this.places = new Map();
-    else for (const neuron of neurons) this.places.delete(this.neurons[neuron]?.label);
+    if (neurons === null) {
+      this.places = new Map();
+      this.folds.clear();
+    } else for (const neuron of neurons) this.places.delete(this.neurons[neuron]?.label);
   }
 
   expect(places) {
@@ -179,13 +252,20 @@ export class Network extends EventTarget {
   show() {
     const { run } = this;
     const { row } = run;
+    this.changes = changesOf(run.rows, run.position);
     if (row.network !== this.drawnFor) return this.draw(true);
+    this.at = run.position;
+    const { born, created } = this.changes;
+    for (const neuron of this.neurons) neuron.isNew = born.has(neuron.neuron);
     for (const node of this.neurons) this.update(node, row);
+    for (const node of this.boxes) updateFold(node, row, run.isNet);
+    // A firing moves tokens along arcs to and from its transition; others are conditions only.
+    const carries = ({ source, target, shape }) => row.sent.has(source) || (run.isNet && !shape && row.sent.has(target));
     for (const edge of this.diagram.edges) {
-      // A firing moves tokens along arcs to and from its transition; others are conditions only.
-      const moves = run.isNet && !edge.shape && row.sent.has(edge.to.neuron);
-      const isSent = moves || row.sent.has(edge.from.neuron);
-      this.diagram.mark(edge, isSent ? "sent" : "plain");
+      const own = edge.merged ?? [edge];
+      const isSent = own.some(carries);
+      const isCreated = created.size > 0 && own.some(({ source, target }) => created.has(keyOf([source, target])));
+      this.diagram.mark(edge, isCreated ? "created" : isSent ? "sent" : "plain");
     }
     for (const [neuron, node] of this.ends) {
       const sent = row.sent.get(neuron) ?? 0;
@@ -193,7 +273,7 @@ export class Network extends EventTarget {
       node.look = sent === 0 ? "plain" : "fired";
       showSent(node);
     }
-    this.diagram.overview.request();
+    this.diagram.renew();
     return undefined;
   }
 
@@ -210,6 +290,10 @@ export class Network extends EventTarget {
   // A box that became an element shows what it would show if it had been one before.
   renew(node) {
     if (node.kind === "end") return showSent(node);
+    if (node.fold) {
+      updateFold(node, this.run.row, this.run.isNet);
+      return void node.group.classList.toggle("selected", node.isSelected === true);
+    }
     node.shown = {};
     this.update(node, this.run.row);
     this.markNode(node);
@@ -237,8 +321,9 @@ export class Network extends EventTarget {
       node.note.textContent = notes.filter(Boolean).join(" · ");
     }
     const chosen = this.run.chosen.get(neuron) ?? -1;
-    const rules = `${fired} ${can.join(",")} ${chosen}`;
+    const rules = `${fired} ${can.join(",")} ${chosen} ${node.isNew}`;
     if (shown.rules !== rules) {
+      node.group.classList.toggle("new", node.isNew === true);
       node.group.classList.toggle("fired", fired >= 0);
       node.group.classList.toggle("may", can.length > 0);
       const able = new Set(can);
@@ -260,6 +345,8 @@ export class Network extends EventTarget {
   // ---- what is selected ----
 
   pick({ id, isMore }) {
+    const fold = this.folds.find(id);
+    if (fold !== undefined) return this.choose(isMore ? [...this.selection.nodes, ...fold.members] : fold.members);
     if (typeof id === "string") return; // an input or output of the network
     if (this.takes?.(id)) return;
     const { nodes } = this.selection;
@@ -294,8 +381,12 @@ export class Network extends EventTarget {
       node.isSelected = isSelected;
       this.markNode(node);
     }
+    for (const node of this.boxes ?? []) {
+      node.isSelected = node.fold.members.every((neuron) => this.selection.nodes.has(neuron));
+      node.group?.classList.toggle("selected", node.isSelected);
+    }
     for (const edge of this.diagram.edges) edge.group?.classList.toggle("selected", edge === this.selection.edge);
-    this.diagram.overview.request();
+    this.diagram.renew();
   }
 
   markNode(node) {
@@ -326,12 +417,19 @@ export class Network extends EventTarget {
     const [x1, y1] = this.diagram.pointOf(from);
     const [x2, y2] = this.diagram.pointOf(to);
     const isIn = ({ x, y }) => x >= Math.min(x1, x2) && x <= Math.max(x1, x2) && y >= Math.min(y1, y2) && y <= Math.max(y1, y2);
-    this.choose(this.neurons.filter(isIn).map((node) => node.neuron));
+    const inside = [...this.diagram.nodes.values()].filter(isIn);
+    this.choose(inside.flatMap((node) => node.fold?.members ?? node.neuron ?? []));
   }
+}
+
+function middleOf(nodes) {
+  const [x, y] = ["x", "y"].map((axis) => nodes.reduce((sum, node) => sum + node[axis], 0) / nodes.length);
+  return { x, y };
 }
 
 // What a screen reader says of a neuron.
 function describe(node, row) {
+  if (node.fold) return; // it says all of itself
   const { neuron } = node;
   const can = row.can.get(neuron) ?? [];
   const timer = row.timer.get(neuron) ?? 0;
@@ -341,6 +439,7 @@ function describe(node, row) {
   if (row.due.has(neuron)) parts.push(arrivals(row.due.get(neuron)));
   if (can.length > 0) parts.push(texts.applicableRules(can.length));
   if (row.done.has(neuron)) parts.push(texts.fired);
+  if (node.isNew) parts.push(texts.isNew);
   node.group.setAttribute("aria-label", texts.described(node.called, node.label, parts.join(", ")));
 }
 

@@ -8,7 +8,7 @@ import { texts } from "./texts.js";
 export const CHOOSER = -1;
 
 // What the server says of a configuration; the rest is derived.
-const FIELDS = ["step", "spikes", "timers", "pending", "flights", "options", "texts", "halted", "fired", "emitted", "outputs", "network"];
+const FIELDS = ["step", "spikes", "timers", "pending", "flights", "options", "subsets", "taken", "texts", "halted", "fired", "emitted", "outputs", "network", "parents"];
 
 const OF_SYSTEM = {
   counted: texts.spikes,
@@ -35,6 +35,7 @@ export class Run extends EventTarget {
     this.rows = [];
     this.position = 0;
     this.chosen = new Map(); // neuron to rule, for the next step
+    this.subsets = new Map(); // chooser to the number of its subset
     this.rest = 0; // a seed, or "first"
     this.until = ""; // the condition at which a run pauses
     this.reached = false; // whether the last answer ended there
@@ -86,7 +87,12 @@ export class Run extends EventTarget {
 
   // Whether the next row is that after the beginning of the loop.
   get repeats() {
-    return this.loop !== null && this.position === this.last && this.chosen.size === 0;
+    return this.loop !== null && this.position === this.last && !this.hasChoice;
+  }
+
+  // Whether something was chosen for the next step.
+  get hasChoice() {
+    return this.chosen.size > 0 || this.subsets.size > 0;
   }
 
   // Rows from a number on; what was there is forgotten.
@@ -106,6 +112,7 @@ export class Run extends EventTarget {
       for (const transition of row.can.get(CHOOSER) ?? []) {
         row.can.set(row.spikes.length + transition, [0]);
       }
+      row.offers = offersOf(row.subsets ?? []);
       row.done = new Map(row.fired.map(([neuron, ...rest]) => [neuron, rest]));
       row.sent = new Map(row.emitted);
       this.rows.push(row);
@@ -115,21 +122,36 @@ export class Run extends EventTarget {
   choose(neuron, rule) {
     if (rule === null) this.chosen.delete(neuron);
     else this.chosen.set(neuron, rule);
+    this.subsets.delete(neuron);
     this.announce("chosen");
+  }
+
+  // The subset that a chooser takes, with the rule that takes it, if there is one.
+  chooseSubset(chooser, rule, number) {
+    if (rule >= 0) this.chosen.set(chooser, rule);
+    if (number === null) this.subsets.delete(chooser);
+    else this.subsets.set(chooser, number);
+    this.announce("chosen");
+  }
+
+  // Nothing is chosen for the next step.
+  leaveOpen() {
+    this.chosen.clear();
+    this.subsets.clear();
   }
 
   show(position) {
     const next = Math.max(0, Math.min(position, this.last));
     if (next === this.position) return;
     this.position = next;
-    this.chosen.clear();
+    this.leaveOpen();
     this.announce("moved");
   }
 
   // The next configuration: one that is known, unless a choice leads elsewhere.
   async step(count = 1) {
     if (this.busy || this.model === null) return null;
-    if (this.chosen.size === 0 && this.position < this.last) {
+    if (!this.hasChoice && this.position < this.last) {
       this.show(this.position + 1);
       return null;
     }
@@ -141,11 +163,11 @@ export class Run extends EventTarget {
   // As far as it goes, up to that many steps.
   async finish(most) {
     if (this.busy || this.model === null) return null;
-    if (isRecorded || (this.loop !== null && this.chosen.size === 0)) return this.show(this.last);
+    if (isRecorded || (this.loop !== null && !this.hasChoice)) return this.show(this.last);
     let refused = null;
     let left = most;
     this.reached = false;
-    if (this.chosen.size > 0) {
+    if (this.hasChoice) {
       refused = await this.extend(this.position, Math.min(left, 1), true);
     }
     while (left > 0 && refused === null && !this.isHalted && !this.busy && !this.reached) {
@@ -182,7 +204,8 @@ export class Run extends EventTarget {
   }
 
   async extend(at, count, toEnd) {
-    const question = { at, count, chosen: [...this.chosen], rest: this.rest, until: this.until };
+    const { rest, until } = this;
+    const question = { at, count, chosen: [...this.chosen], subsets: [...this.subsets], rest, until };
     const answer = await this.asked("step", question, at + 1, toEnd);
     this.reached = answer?.reached ?? false;
     return answer?.refused ?? null;
@@ -229,7 +252,7 @@ export class Run extends EventTarget {
       this.take(from, answer.rows, answer.loop ?? null);
       if (call === "step") this.mark(from, question);
       this.position = toEnd ? this.last : from;
-      this.chosen.clear();
+      this.leaveOpen();
       this.announce("moved");
       return answer;
     } finally {
@@ -251,9 +274,9 @@ export class Run extends EventTarget {
   }
 
   // How rows were made, so that they can be made again.
-  mark(from, { chosen, rest }) {
+  mark(from, { chosen, subsets, rest }) {
     for (let at = from; at <= this.last; at += 1) {
-      this.rows[at].by = { chosen: at === from ? chosen : [], rest };
+      this.rows[at].by = at === from ? { chosen, subsets, rest } : { chosen: [], subsets: [], rest };
     }
   }
 
@@ -310,6 +333,15 @@ function dueOf(flights) {
   return due;
 }
 
+// What choosers may take besides rules, by chooser: [rule, change, size, candidates] of each.
+function offersOf(subsets) {
+  const offers = new Map();
+  for (const [chooser, ...offer] of subsets) {
+    offers.set(chooser, [...(offers.get(chooser) ?? []), offer]);
+  }
+  return offers;
+}
+
 // The initial configuration before the server said what applies in it.
 function blank(spikes) {
   const none = new Map();
@@ -317,6 +349,7 @@ function blank(spikes) {
     step: 0,
     spikes,
     options: [],
+    taken: [],
     fired: [],
     emitted: [],
     outputs: null,
@@ -327,6 +360,7 @@ function blank(spikes) {
     waiting: none,
     due: none,
     can: none,
+    offers: none,
     done: none,
     sent: none,
   };
@@ -339,9 +373,10 @@ export function splitOf(rows, others) {
   return at;
 }
 
-// All rules that were selected: they make a step again that a graph or a proof found.
+// All rules that were selected, and the subsets that they took: they make a step again that a graph or
+// a proof found.
 function chosenIn(row) {
   const size = row.spikes.length;
   const chosen = row.fired.map(([neuron, rule]) => (neuron >= size ? [CHOOSER, neuron - size] : [neuron, rule]));
-  return { chosen, rest: "first" };
+  return { chosen, subsets: row.taken ?? [], rest: "first" };
 }

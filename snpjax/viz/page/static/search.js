@@ -56,7 +56,7 @@ export class Search {
     this.at = (this.at + 1) % this.found.length;
     const node = this.found[this.at];
     find("found").textContent = texts.foundAt(this.at + 1, this.found.length);
-    this.network.diagram.bring(node);
+    this.network.diagram.bring(this.network.nodeOf(node.neuron));
     this.network.choose([node.neuron]);
   }
 

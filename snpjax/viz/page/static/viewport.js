@@ -88,6 +88,28 @@ export class Viewport {
     this.apply();
   }
 
+  // The room for the drawing, in pixels.
+  size() {
+    const { width, height } = this.svg.getBoundingClientRect();
+    return { width, height };
+  }
+
+  // Show a point in the middle.
+  centre(x, y) {
+    const { width, height } = this.size();
+    this.x = width / 2 - x * this.scale;
+    this.y = height / 2 - y * this.scale;
+    this.isFitted = false;
+    this.apply();
+  }
+
+  // Whether all of a box is seen.
+  contains(box) {
+    const { width, height } = this.size();
+    const [left, top] = [box.x * this.scale + this.x, box.y * this.scale + this.y];
+    return left >= 0 && top >= 0 && left + box.width * this.scale <= width && top + box.height * this.scale <= height;
+  }
+
   // Bring a box into sight, when a key moved to it.
   reveal(box) {
     const { width, height } = this.svg.getBoundingClientRect();
@@ -102,12 +124,8 @@ export class Viewport {
 
   // Show a box in the middle, as large as that or larger.
   approach(box, scale) {
-    const { width, height } = this.svg.getBoundingClientRect();
     this.scale = Math.max(this.scale, scale);
-    this.x = width / 2 - (box.x + box.width / 2) * this.scale;
-    this.y = height / 2 - (box.y + box.height / 2) * this.scale;
-    this.isFitted = false;
-    this.apply();
+    this.centre(box.x + box.width / 2, box.y + box.height / 2);
   }
 
   apply() {

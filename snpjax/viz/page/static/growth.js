@@ -1,0 +1,125 @@
+// Neurons and synapses that steps create and delete: what differs between two networks, and where the
+// new neurons stand.
+
+const GAP = { across: 40, down: 36 };
+const FARTHEST = 30; // boxes from the parent
+
+// What a step changed in the network of a computation.
+export function changesOf(rows, position) {
+  const [before, now] = [rows[position - 1]?.network, rows[position]?.network];
+  const none = { born: new Set(), created: new Set(), deleted: [] };
+  if (!before || !now || before === now) return none;
+  const [old, own] = [before, now].map((network) => new Set(network.synapses.map(keyOf)));
+  const isNew = (label, neuron) => label !== before.labels[neuron];
+  return {
+    born: new Set(now.labels.flatMap((label, neuron) => (isNew(label, neuron) ? [neuron] : []))),
+    created: new Set([...own].filter((key) => !old.has(key))),
+    deleted: before.synapses.filter((synapse) => !own.has(keyOf(synapse))),
+  };
+}
+
+export const keyOf = ([source, target]) => `${source} ${target}`;
+
+// The neuron from which each created one came, in the rows up to a position.
+export function parentsOf(rows, position) {
+  const parents = new Map();
+  for (let at = 1; at <= position; at += 1) {
+    const size = rows[at - 1].network?.names.length;
+    rows[at].parents?.forEach((parent, index) => parents.set(size + index, parent));
+  }
+  return parents;
+}
+
+// Where boxes and arrows of one computation were drawn.
+export class Places {
+  constructor() {
+    this.spots = new Map(); // [x, y] by the id of a node
+    this.routes = new Map(); // the points of an arrow, and its ends then
+  }
+
+  remember({ nodes, edges }) {
+    for (const { id, x, y } of nodes.values()) this.spots.set(id, [x, y]);
+    for (const edge of edges) {
+      const { points, from, to } = edge;
+      if (points) this.routes.set(routeOf(edge), { points, ends: endsOf(from, to) });
+    }
+  }
+
+  // Nodes stand where they stood, new ones as near to their parents as there is room.
+  arrange(nodes, edges, parents) {
+    const at = new Map(nodes.map((node) => [node.id, node]));
+    const boxes = new Boxes(nodes);
+    const fresh = [];
+    for (const node of nodes) {
+      const spot = this.spots.get(node.id);
+      if (spot === undefined) fresh.push(node);
+      else [node.x, node.y] = spot;
+      if (spot !== undefined) boxes.add(node);
+    }
+    for (const node of fresh) {
+      if (node.beside !== undefined) beside(node, at.get(node.beside));
+      else boxes.place(node, node.near ?? at.get(parents.get(node.id)) ?? nodes[0]);
+      boxes.add(node);
+    }
+    for (const edge of edges) {
+      const [from, to] = [at.get(edge.source), at.get(edge.target)];
+      const route = this.routes.get(routeOf(edge));
+      edge.points = route?.ends === endsOf(from, to) ? route.points : null;
+    }
+  }
+}
+
+// Inputs and outputs stand next to their neuron.
+export function beside(node, neuron) {
+  const away = (neuron.width + node.width) / 2 + 34;
+  node.x = neuron.x + (node.isBefore ? -away : away);
+  node.y = neuron.y;
+}
+
+const endsOf = (...nodes) => String(nodes.flatMap(({ x, y, width, height }) => [x, y, width, height]));
+
+const routeOf = ({ source, target, shape }) => `${source} ${target} ${shape ?? ""}`;
+
+// Boxes in the cells of a grid, so that only those near by are compared.
+class Boxes {
+  constructor(nodes) {
+    this.across = Math.max(...nodes.map((node) => node.width)) + GAP.across;
+    this.down = Math.max(...nodes.map((node) => node.height)) + GAP.down;
+    this.cells = new Map();
+    this.offsets = [];
+    for (let i = -FARTHEST; i <= FARTHEST; i += 1) {
+      for (let j = -FARTHEST; j <= FARTHEST; j += 1) this.offsets.push([i * this.across, j * this.down]);
+    }
+    this.offsets.sort((a, b) => Math.hypot(...a) - Math.hypot(...b) || b[1] - a[1]);
+  }
+
+  cellOf(x, y) {
+    return [Math.floor(x / this.across), Math.floor(y / this.down)];
+  }
+
+  add(node) {
+    const key = String(this.cellOf(node.x, node.y));
+    this.cells.set(key, [...(this.cells.get(key) ?? []), node]);
+  }
+
+  isFree(node, x, y) {
+    const [column, row] = this.cellOf(x, y);
+    for (const i of [-1, 0, 1]) {
+      for (const j of [-1, 0, 1]) {
+        for (const other of this.cells.get(`${column + i},${row + j}`) ?? []) {
+          const isApart =
+            Math.abs(other.x - x) >= (other.width + node.width) / 2 + GAP.across / 2 ||
+            Math.abs(other.y - y) >= (other.height + node.height) / 2 + GAP.down / 2;
+          if (!isApart) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  place(node, parent) {
+    const [across, down] = this.offsets.find(([x, y]) => this.isFree(node, parent.x + x, parent.y + y)) ?? [0, 0];
+    node.x = parent.x + across;
+    node.y = parent.y + down;
+  }
+}

@@ -1,0 +1,107 @@
+"""Neurons that are drawn as one box, in Chromium."""
+
+import pytest
+
+import snpjax as snp
+from snpjax.io import model_text
+from tests.support.browser import chromium as chromium, neuron, shown, step, visit as visit
+
+
+pytestmark = pytest.mark.browser
+
+CHAIN = snp.SpikingSystem(
+    [
+        snp.Neuron("s", 4, ["a+/a -> a"]),
+        *(snp.Neuron(f"p[{i}]", i, ["a -> a"]) for i in range(3)),
+        snp.Neuron("t"),
+    ],
+    [
+        *(("s", f"p[{i}]") for i in range(3)),
+        *((f"p[{i}]", "t") for i in range(2)),
+        ("p[0]", "p[1]"),
+    ],
+    output="t",
+)
+
+
+def opened(visit):
+    page = visit("s.snp.json", model_text(CHAIN, "native")[0])
+    page.locator("#step:not([disabled])").wait_for()
+    return page
+
+
+def places(page):
+    script = "all => all.map(x => [x.dataset.id, x.getAttribute('transform')])"
+    return dict(page.locator("#network .neuron:not(.fold)").evaluate_all(script))
+
+
+def test_a_population_is_folded_and_unfolded(visit):
+    page = opened(visit)
+    before = places(page)
+    neuron(page, "p[1]").click()
+    page.keyboard.press("g")
+    box = page.locator("#network .fold")
+    assert box.get_attribute("aria-label") == "folded p: 3 neurons, 3 spikes"
+    assert places(page) == {id: place for id, place in before.items() if id in "04"}
+    labels = page.locator("#network .weight").all_text_contents()
+    assert sorted(labels) == ["2 synapses", "3 synapses"]  # those inside are not drawn
+    shown(page.locator("#tool-fold")).to_have_text("Unfold")
+    step(page)  # p[1] fires; s sends one spike to each
+    assert box.get_attribute("aria-label") == "folded p: 3 neurons, 5 spikes, fired"
+    assert page.locator("#network .edge.sent").count() == 2
+    page.click("#back")
+    assert box.get_attribute("aria-label") == "folded p: 3 neurons, 3 spikes"
+    page.click("#tool-fold")
+    assert places(page) == before and box.count() == 0
+    assert page.input_value("#text") == model_text(CHAIN, "native")[0]  # the model is the same
+
+
+def test_a_box_is_chosen_by_keys_and_survives_edits_and_undo(visit):
+    page = opened(visit)
+    neuron(page, "s").click()
+    neuron(page, "t").click(modifiers=["Shift"])
+    page.click("#tool-fold")
+    box = page.locator("#network .fold")
+    assert box.get_attribute("aria-label") == "folded box 1: 2 neurons, 4 spikes"
+    neuron(page, "p[2]").click()
+    page.fill("#edit-spikes", "7")
+    page.locator("#neuron button.primary:not([disabled])").click()
+    shown(page.locator("#subtitle")).to_contain_text("edited")
+    shown(box).to_have_count(1)
+    page.click("#tool-undo")
+    shown(neuron(page, "p[2]").locator(".count")).to_have_text("2")
+    shown(box).to_have_count(1)
+    box.focus()
+    page.keyboard.press("Enter")
+    shown(page.locator("#neuron")).to_contain_text("and 1 more")
+    page.keyboard.press("g")
+    assert box.count() == 0 and len(places(page)) == 5
+
+
+def test_one_neuron_alone_is_not_folded(visit):
+    page = opened(visit)
+    neuron(page, "s").click()
+    page.keyboard.press("g")
+    shown(page.locator("#message")).to_contain_text("Select several neurons")
+    assert page.locator("#network .fold").count() == 0
+
+
+def test_many_neurons_are_folded_on_the_canvas(visit):
+    neurons = [snp.Neuron(f"p[{i}]", 1, ["a -> a"]) for i in range(180)]
+    rest = [snp.Neuron(f"q[{i}]") for i in range(180)]
+    synapses = [(f"p[{i}]", f"q[{(3 * i) % 180}]") for i in range(180)]
+    page = visit(
+        "m.snp.json", model_text(snp.SpikingSystem([*neurons, *rest], synapses), "native")[0]
+    )
+    page.fill("#search", "p[7]")
+    page.keyboard.press("Enter")
+    neuron(page, "p[7]").click()
+    page.click("#tool-fold")
+    page.keyboard.press("f")
+    assert page.locator("canvas.overview:visible").count() >= 2
+    page.fill("#search", "q[7]")
+    page.keyboard.press("Enter")
+    page.click("#tool-fold")
+    page.keyboard.press("f")
+    shown(page.locator("#network .fold")).to_have_count(2)  # so few that they are elements
+    assert page.locator("#network .weight").all_text_contents() == ["180 synapses"]
