@@ -205,6 +205,41 @@ class Setup:
         return Line(name, kind, value, cpu, unit, *common)
 
 
+@dataclass(frozen=True)
+class Accuracy:
+    """How right a trained network is, a line of JSON.
+
+    - `accuracy`: on test samples, the mean over seeds; `worst` that of the worst one.
+    - `cpu`: seconds of CPU time of one training, the mean over seeds.
+    - `seeds`: the seeds, of samples or splits, weights and orders.
+    - `hidden`: how many hidden neurons it has.
+    - `bits`: of all trained numbers.
+    - `spikes`: of neurons other than inputs, for one sample; none where there are no spikes.
+    """
+
+    task: str
+    model: str
+    accuracy: float
+    worst: float
+    cpu: float
+    seeds: tuple[int, ...]
+    hidden: int
+    bits: int | None = None
+    spikes: float | None = None
+
+    def json(self, setup: Setup) -> str:
+        common = {"commit": setup.commit, "device": setup.device, "date": setup.date}
+        return json.dumps({**asdict(self), **common, "versions": setup.versions})
+
+    def __str__(self) -> str:
+        bits = "" if self.bits is None else f"{self.bits:9,} bits"
+        spikes = "" if self.spikes is None else f"{self.spikes:9,.1f} spikes"
+        return (
+            f"{self.task:14} {self.model:6} {self.accuracy:8.2%}, worst {self.worst:8.2%}, "
+            f"{self.cpu:5.1f} s of CPU time {bits} {spikes}".rstrip()
+        )
+
+
 def in_unit(seconds: float, amount: float, unit: str) -> float:
     if unit.endswith("/s"):
         return amount / max(seconds, 1e-9)

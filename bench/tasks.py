@@ -17,12 +17,11 @@ Bits are those of all trained numbers: weights and delays of the exact network, 
 """
 
 import argparse
-import json
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +30,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from figures import Setup, commit_of
+from figures import Accuracy, Setup, commit_of
 
 import snpjax as snp
 from snpjax import learn
@@ -257,8 +256,8 @@ Hidden = Callable[[int, int, int, jax.Array], learn.AbstractSpikingLayer]
 def coincidence_layer(inputs: int, hidden: int, steps: int, key: jax.Array) -> Any:
     """Neurons that forget in each step what did not make them fire."""
     return learn.SpikingLeaky(
-        inputs, hidden, key=key, steps=steps, threshold=4, decay=0, weight_range=(-1, 2),
-        surrogate=learn.FastSigmoid(0.5, height=0.5),
+        inputs, hidden, key=key, steps=steps, threshold=5, decay=0, weight_range=(-1, 2),
+        surrogate=learn.FastSigmoid(1.0, height=0.5),
     )  # fmt: skip
 
 
@@ -372,7 +371,7 @@ TASKS = {
     task.name: task
     for task in (
         Task("coincidence", coincidence, 20, 8, 2, of_layer(coincidence_layer),
-             {"exact": 0.02, "GRU": 0.01, "LIF": 0.01}, 4.0),
+             {"exact": 0.02, "GRU": 0.01, "LIF": 0.01}, 8.0),
         Task("delayed XOR", delayed_xor, 24, 4, 2, of_layer(integrating_layer),
              {"exact": 0.1, "GRU": 0.01, "LIF": 0.01}, 8.0),
         Task("parity", parity, 17, 2, 2, of_layer(parity_layer),
@@ -472,27 +471,7 @@ def bits(model: Any, fixed: int = 0) -> int:
     return total
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A line of the table, the mean over seeds.
-
-    - `accuracy`: on test samples; `worst` that of the worst seed.
-    - `spikes`: of neurons other than inputs, for one sample; none for a network without spikes.
-    - `cpu`: seconds of CPU time of one training, compilation shared by all seeds.
-    """
-
-    task: str
-    model: str
-    accuracy: float
-    worst: float
-    spikes: float | None
-    bits: int
-    hidden: int
-    seeds: int
-    cpu: float
-
-
-def measure(task: Task, kind: str, seeds: int) -> Figure:
+def measure(task: Task, kind: str, seeds: int) -> Accuracy:
     """Train and test a network for each seed; the export of exact ones is compared first."""
     found, spikes, seconds, model = [], [], 0.0, None
     for seed in range(seeds):
@@ -506,17 +485,17 @@ def measure(task: Task, kind: str, seeds: int) -> Figure:
             fired = model.spikes(jnp.asarray(scaled(task, kind, test.trains)))
             spikes.append(float(jnp.mean(jnp.sum(fired, axis=1))))
         found.append(accuracy(task, kind, model, test))
-    return Figure(
-        task.name, kind, float(np.mean(found)), min(found),
+    return Accuracy(
+        task.name, kind, float(np.mean(found)), min(found), round(seconds / seeds, 1),
+        tuple(range(seeds)), task.hidden, bits(model, task.fixed),
         round(float(np.mean(spikes)), 1) if spikes else None,
-        bits(model, task.fixed), task.hidden, seeds, round(seconds / seeds, 1),
     )  # fmt: skip
 
 
-def compare_rates(task: Task, seeds: int) -> Iterator[str]:
+def compare_rates(task: Task, kinds: Sequence[str], seeds: int) -> Iterator[str]:
     """Validation accuracies, with seeds that are used for nothing else."""
-    for kind, rates in RATES.items():
-        for rate in rates:
+    for kind in kinds:
+        for rate in RATES[kind]:
             found = []
             for seed in range(_CHOOSING, _CHOOSING + seeds):
                 training, validation, _ = task.samples(seed)
@@ -531,6 +510,7 @@ def main() -> None:
     )
     parser.add_argument("tasks", nargs="*", help=f"of {', '.join(TASKS)}; by default all")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--networks", nargs="+", choices=RATES, default=[*RATES])
     parser.add_argument("--rates", action="store_true", help="compare learning rates, test nothing")
     parser.add_argument("-o", "--out", type=Path, help="the file that JSON lines are added to")
     options = parser.parse_args()
@@ -540,22 +520,15 @@ def main() -> None:
     setup = Setup(commit_of())
     for task in [TASKS[name] for name in options.tasks or TASKS]:
         if options.rates:
-            for line in compare_rates(task, options.seeds):
+            for line in compare_rates(task, options.networks, options.seeds):
                 print(line, flush=True)
             continue
-        for kind in RATES:
+        for kind in options.networks:
             own = measure(task, kind, options.seeds)
-            sent = "" if own.spikes is None else f"{own.spikes:7.1f}"
-            print(
-                f"{own.task:12} {kind:6} {own.accuracy:7.2%} (worst {own.worst:7.2%}) "
-                f"{sent:>7} spikes {own.bits:8,} bits {own.cpu:5.1f} s of CPU time",
-                flush=True,
-            )
+            print(own, flush=True)
             if options.out is not None:
-                common = {"commit": setup.commit, "device": setup.device, "date": setup.date}
-                line = json.dumps({**asdict(own), **common, "versions": setup.versions})
                 with options.out.open("a") as file:
-                    file.write(f"{line}\n")
+                    file.write(f"{own.json(setup)}\n")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,16 @@ calls after it. Every answer is checked before the clock starts.
 """
 
 
+LEARNING = """\
+Accuracies on test samples, in percent: the mean over seeds. *Exact* is an integer SN P system,
+trained by `snpjax.learn`; its export is run on all test samples and gives the same counts as the
+trained model. The GRU and the leaky integrate-and-fire neurons (LIF) are networks of floats with
+equally many hidden neurons, trained by equally many updates on the same samples. Spikes are those
+that neurons other than inputs send for one sample. Bits are those of all trained numbers.
+`bench/tasks.py` describes the tasks and the networks.
+"""
+
+
 def results(device: str) -> dict[str, dict[str, dict[str, Any]]]:
     """The results of a device: by figure, then by kind. The last one in the file counts."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
@@ -109,6 +119,30 @@ def table(device: str) -> Iterable[str]:
         yield f"| {name} | {unit} | {cold} | {warm} | {', '.join(others)} |"
 
 
+def learning() -> Iterable[str]:
+    """The section on tasks in time."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for line in (MEASURED / "learning.jsonl").read_text(encoding="utf-8").splitlines():
+        one = json.loads(line)
+        found.setdefault(one["task"], {})[one["model"]] = one
+    models = ("exact", "GRU", "LIF")
+    yield from ("## Learning", "", LEARNING)
+    yield "| task | hidden | exact | GRU | LIF | spikes: exact, LIF | bits: exact, GRU, LIF |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, own in found.items():
+        accuracies = " | ".join(f"{100 * own[model]['accuracy']:.1f}" for model in models)
+        spikes = ", ".join(f"{own[model]['spikes']:,.0f}" for model in ("exact", "LIF"))
+        bits = ", ".join(f"{own[model]['bits']:,}" for model in models)
+        yield f"| {name} | {own['exact']['hidden']} | {accuracies} | {spikes} | {bits} |"
+    every = [one for own in found.values() for one in own.values()]
+    yield ""
+    yield (
+        "; ".join(sorted({f"{x['device']}, {x['date']}, {len(x['seeds'])} seeds" for x in every}))
+        + "."
+    )
+    yield ""
+
+
 def number(value: float) -> str:
     """Three digits, without an exponent below a million."""
     return f"{value:.2e}" if value >= 1e6 else f"{float(f'{value:.3g}'):,.10g}"
@@ -133,6 +167,7 @@ def main(folder: Path = FOLDER) -> None:
             draw_against(device, folder / f"against_{device}.svg")
             lines += [f"![snpjax and other tools on {words}](against_{device}.svg)", ""]
         lines += [*table(device), ""]
+    lines += learning()
     (folder / "index.md").write_text("\n".join(lines), encoding="utf-8")
 
 
