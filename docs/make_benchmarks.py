@@ -130,16 +130,16 @@ def learning() -> Iterable[str]:
     yield "| task | hidden | exact | GRU | LIF | spikes: exact, LIF | bits: exact, GRU, LIF |"
     yield "|---|---|---|---|---|---|---|"
     for name, own in found.items():
-        accuracies = " | ".join(f"{100 * own[model]['accuracy']:.1f}" for model in models)
-        spikes = ", ".join(f"{own[model]['spikes']:,.0f}" for model in ("exact", "LIF"))
-        bits = ", ".join(f"{own[model]['bits']:,}" for model in models)
-        yield f"| {name} | {own['exact']['hidden']} | {accuracies} | {spikes} | {bits} |"
+        accuracies = (f"{100 * own[x]['accuracy']:.1f}" if x in own else "" for x in models)
+        spikes = (f"{own[x]['spikes']:,.0f}" for x in ("exact", "LIF") if x in own)
+        bits = (f"{own[x]['bits']:,}" for x in models if x in own)
+        hidden = next(iter(own.values()))["hidden"]
+        cells = name, f"{hidden}", *accuracies, ", ".join(spikes), ", ".join(bits)
+        yield f"| {' | '.join(cells)} |"
     every = [one for own in found.values() for one in own.values()]
     yield ""
-    yield (
-        "; ".join(sorted({f"{x['device']}, {x['date']}, {len(x['seeds'])} seeds" for x in every}))
-        + "."
-    )
+    where = {f"{x['device']}, {x['date']}, {len(x['seeds'])} seeds" for x in every}
+    yield f"{'; '.join(sorted(where))}."
     yield ""
 
 

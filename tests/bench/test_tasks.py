@@ -123,7 +123,8 @@ def test_the_page_shows_every_figure():
     page = script("docs/make_benchmarks.py")
     text = "\n".join(page.learning())
     lines = [json.loads(x) for x in (page.MEASURED / "learning.jsonl").read_text().splitlines()]
-    assert {line["task"] for line in lines} == {*tasks.TASKS}
-    for line in lines:
+    assert lines and {line["task"] for line in lines} <= {*tasks.TASKS}
+    newest = {(line["task"], line["model"]): line for line in lines}
+    for line in newest.values():
         (row,) = [row for row in text.splitlines() if row.startswith(f"| {line['task']} |")]
         assert f"| {100 * line['accuracy']:.1f} |" in row and f"{line['bits']:,}" in row
