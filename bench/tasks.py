@@ -268,8 +268,8 @@ def integrating_layer(inputs: int, hidden: int, steps: int, key: jax.Array) -> A
 
 
 def parity_layer(inputs: int, hidden: int, steps: int, key: jax.Array) -> Any:
-    """Neurons that forget spikes in pairs, and fire at three."""
-    synapses = learn.LinearSynapses(inputs, hidden, key=key, weight_range=(0, 3))
+    """Neurons that forget spikes in pairs, and fire at three; weights are 1 or 2."""
+    synapses = learn.LinearSynapses(inputs, hidden, key=key, weight_range=(1, 2))
     return learn.SpikingBlock(
         synapses, steps=steps, guard=("a^3 -> a", "aa -> lambda", "a^4 -> lambda"),
         surrogate=learn.FastSigmoid(1.0, height=0.3),
