@@ -24,8 +24,8 @@ KEYS += " Control+a Control+z Control+Shift+Z n b a c d r f + - 1 2 3 ? /"
 TEXTS = ["n3 > 2", "a -> a", "a^2/a -> a; 1", "3", "x", "always output <= 2", "(", "é", "1 0 2"]
 #: Of one round, after which the first model is opened again.
 ACTIONS = 60
-#: How much more than the second round later ones may hold, and what each may add. Rounds 20 to 53 added
-#: 0.01 MB and 0.8 nodes each (Chromium 156, 2026-11-26), for a reason that is not known. If the page
+#: How much more than the second round later ones may hold, and what each may add. Rounds 20 to 53
+#: added 0.01 MB and 0.8 nodes each (Chromium 156, 2026-11-26), for an unknown reason. If the page
 #: kept the elements that it replaces, each round would add 500 nodes.
 MEGABYTES, NODES = 3.0, 600
 MEGABYTES_A_ROUND, NODES_A_ROUND = 0.02, 2
@@ -129,7 +129,7 @@ def held(session):
     ],
 )
 def test_random_actions_leave_the_page_as_it_was(visit, seconds):
-    seconds = int(os.environ.get("SNPJAX_RANDOM_SECONDS", seconds))
+    seconds = int(os.environ.get("SNPJAX_RANDOM_SECONDS", f"{seconds}"))
     page = visit()
     failed = []
     page.on("response", lambda answer: answer.status >= 500 and failed.append(answer.text()))
