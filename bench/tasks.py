@@ -466,7 +466,7 @@ def bits(model: Any, fixed: int = 0) -> int:
         each = 0
         if isinstance(synapses, learn.LearnedDelays):
             each, synapses = math.ceil(math.log2(len(synapses.delays))), synapses.synapses
-        low, most = synapses.weight_range
+        low, most = synapses.allowed.range
         total += synapses.weight.size * (each + math.ceil(math.log2(most - low + 1)))
     return total
 
