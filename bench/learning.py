@@ -107,9 +107,10 @@ def training(size: int, layout: Any, checkpoint: bool) -> Case:
     return Case(call, check)
 
 
-def accuracies(name: str, hidden: int, seeds: range) -> tuple[Accuracy, Accuracy]:
+def accuracies(name: str, hidden: int, seeds: range) -> list[Accuracy]:
     """Of the exact network and of the one of floats, on the test samples of a data set."""
-    from sklearn import datasets, exceptions, model_selection, neural_network, pipeline
+    from sklearn import datasets, model_selection, neural_network, pipeline
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.preprocessing import StandardScaler
 
     samples, labels = getattr(datasets, f"load_{name}")(return_X_y=True)
@@ -137,17 +138,17 @@ def accuracies(name: str, hidden: int, seeds: range) -> tuple[Accuracy, Accuracy
         machine = neural_network.MLPClassifier((hidden,), max_iter=500, random_state=seed)
         with_scaler = pipeline.make_pipeline(StandardScaler(), machine)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
             with_scaler.fit(train, train_labels)
         their_seconds.append(time.process_time() - began)
         floats.append(float(with_scaler.score(test, test_labels)))
-    return tuple(
+    return [
         Accuracy(
             name.replace("_", " "), model, float(np.mean(own)), min(own),
             round(float(np.mean(taken)), 1), tuple(seeds), hidden,
         )
         for model, own, taken in (("exact", found, seconds), ("MLP", floats, their_seconds))
-    )  # fmt: skip
+    ]  # fmt: skip
 
 
 def main() -> None:
@@ -161,14 +162,15 @@ def main() -> None:
     )
     parser.add_argument("-o", "--out", type=Path, help="the file that JSON lines are added to")
     options = parser.parse_args()
+    out: Path | None = options.out
     setup = Setup(commit_of())
     seeds = range(options.first, options.first + options.seeds)
     for name, hidden in (("wine", 64), ("iris", 64), ("breast_cancer", 64), ("digits", 128)):
         exact, floats = accuracies(name, hidden, seeds)
         for own in (exact, floats):
             print(own, flush=True)
-            if options.out is not None:
-                with options.out.open("a") as file:
+            if out is not None:
+                with out.open("a") as file:
                     file.write(f"{own.json(setup)}\n")
         assert exact.accuracy >= floats.accuracy - 0.01, name
 

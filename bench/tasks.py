@@ -140,7 +140,7 @@ def digits(random: Random, size: int) -> Samples:
     trains = np.zeros((len(order), 65, 2), np.int8)
     trains[:, :64, 0] = np.round(images[order] / 4)
     trains[:, 64, 1] = 1
-    return Samples(trains, labels[order])
+    return Samples(trains, np.asarray(labels)[order])
 
 
 # ---- networks: from (samples, steps, inputs) to (samples, classes) ----
