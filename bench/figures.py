@@ -207,14 +207,16 @@ class Setup:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How right a trained network is, a line of JSON.
+    """How accurate a trained network is, a line of JSON.
 
     - `accuracy`: on test samples, the mean over seeds; `worst` that of the worst one.
     - `cpu`: seconds of CPU time of one training, the mean over seeds.
     - `seeds`: the seeds, of samples or splits, weights and orders.
     - `hidden`: how many hidden neurons it has.
     - `bits`: of all trained numbers.
-    - `spikes`: of neurons other than inputs, for one sample; none where there are no spikes.
+    - `spikes`: of neurons other than inputs, for one sample.
+
+    `None` where it is not measured.
     """
 
     task: str

@@ -39,9 +39,11 @@ calls after it. Every answer is checked before the clock starts.
 LEARNING = """\
 Accuracies on test samples, in percent: the mean over seeds. *Exact* is an integer SN P system,
 trained by `snpjax.learn`; its export is run on all test samples and gives the same counts as the
-trained model. The GRU and the leaky integrate-and-fire neurons (LIF) are networks of floats with
-equally many hidden neurons, trained by equally many updates on the same samples. Spikes are those
-that neurons other than inputs send for one sample. Bits are those of all trained numbers.
+trained model. The GRU and the leaky integrate-and-fire neurons (LIF) are float networks with
+equally many hidden neurons, trained by equally many updates on the same samples. For the digits,
+the exact network first collects the image in a register of 64 more neurons and fixed delays, which
+are not trained; the other two have to learn what to remember. Spikes are those that neurons other
+than inputs send for one sample. Bits are those of all trained numbers.
 `bench/tasks.py` describes the tasks and the networks.
 """
 
@@ -122,7 +124,7 @@ def table(device: str) -> Iterable[str]:
 def learning() -> Iterable[str]:
     """The section on tasks in time."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for line in (MEASURED / "learning.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (MEASURED / "tasks.jsonl").read_text(encoding="utf-8").splitlines():
         one = json.loads(line)
         found.setdefault(one["task"], {})[one["model"]] = one
     models = ("exact", "GRU", "LIF")

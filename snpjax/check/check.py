@@ -166,7 +166,16 @@ def check(
         if any(x is not None for x in (*limits, *how)):
             raise ValueError("A graph is explored already. Give limits and inputs to `explore`.")
         _check_full(subject)
-        found = [_in_graph(subject, one, chosen, subject.system, induction) for one in asked]
+        found = [_in_graph(subject, one, chosen) for one in asked]
+        if induction:
+            patience = Patience(None)
+            with patience.until_interrupted():
+                found = [
+                    _by_induction(verdict, one, subject.system, patience)
+                    if isinstance(one, Query)
+                    else verdict
+                    for verdict, one in zip(found, asked, strict=True)
+                ]
     elif not isinstance(subject, Explorable):
         fix = "Pass a system, a net, a graph, or a model with `enumerable` and `schema`."
         raise TypeError(f"{subject!r} cannot be checked. {advice_on(subject, fix)}")
@@ -215,7 +224,7 @@ def check(
                 for i in members:
                     one = asked[i]
                     if not isinstance(one, Query):
-                        verdicts[i] = _in_graph(full.explored(), one, chosen, model, False)
+                        verdicts[i] = _in_graph(full.explored(), one, chosen)
                         continue
                     verdict = decided_by(full, one, used, check_query, saturate=saturate)
                     if induction:
@@ -265,17 +274,14 @@ def _needs(
     return needs_of(query, model, saturate=saturate, max_depth=max_depth)
 
 
-def _in_graph(
-    graph: Graph, asked: _Asked, chosen: _Choosers, model: Any, induction: bool
-) -> Verdict:
-    """The verdict on a property in a graph."""
+def _in_graph(graph: Graph, asked: _Asked, chosen: _Choosers) -> Verdict:
+    """The verdict on a property in a graph, without induction."""
     if isinstance(asked, NumberQuery):
         check_names(asked.query, graph.schema)
         check_clock(asked.query, graph.clock)
         return answer(graph, asked, None if chosen == "all" else chosen)
     if isinstance(asked, Query):
-        verdict = check_query(graph, asked)
-        return _by_induction(verdict, asked, model, Patience(None)) if induction else verdict
+        return check_query(graph, asked)
     holds, is_cut = condition_of(graph, asked)
     name = getattr(asked, "__name__", repr(asked))
     return Claim(graph, f"always {name}", True).always(holds & ~is_cut, holds | is_cut)

@@ -1,6 +1,8 @@
-"""Questions to z3, which Ctrl-C ends."""
+"""Questions to z3 that Ctrl-C can end."""
 
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from threading import Thread
 from typing import Any
 
 from .._text.optional import z3 as import_z3
@@ -31,14 +33,33 @@ def is_satisfiable(
     answer = asked(min(seconds, _AT_ONCE))
     left = seconds - _AT_ONCE
     if answer == z3.unknown and left > 0 and solver.reason_unknown() in _OUT_OF_TIME:
-        with ThreadPoolExecutor(1) as thread:
-            future = thread.submit(asked, left)
-            try:
-                while not wait([future], _LOOK).done:
-                    if patience is not None and patience.is_interrupted:
-                        solver.interrupt()
-            except BaseException:
-                solver.interrupt()
-                raise
+        z3.Z3_enable_concurrent_dec_ref(solver.ctx.ref())  # Python may free terms meanwhile
+        future: Future[Any] = Future()
+        try:
+            Thread(target=_answer, args=(future, asked, left)).start()
+            while not wait([future], _LOOK).done:
+                if patience is not None and patience.is_interrupted:
+                    solver.interrupt()
+        finally:
+            _end(solver, future)
         answer = future.result()
     return None if answer == z3.unknown else answer == z3.sat
+
+
+def _answer(future: Future[Any], ask: Callable[[float], Any], seconds: float) -> None:
+    if future.set_running_or_notify_cancel():
+        try:
+            future.set_result(ask(seconds))
+        except Exception as error:
+            future.set_exception(error)
+
+
+def _end(solver: Any, future: Future[Any]) -> None:
+    """End a question, also if it has not reached z3 yet, and however often Ctrl-C is pressed: z3
+    must not be used before."""
+    while not (future.done() or future.cancel()):
+        try:
+            solver.interrupt()
+            wait([future], _LOOK)
+        except KeyboardInterrupt:
+            continue

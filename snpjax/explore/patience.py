@@ -40,6 +40,7 @@ class Patience:
 
     @property
     def is_interrupted(self) -> bool:
+        """Whether Ctrl-C, or `interrupt`, has ended the search."""
         return self._is_interrupted
 
     def interrupt(self) -> None:

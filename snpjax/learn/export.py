@@ -14,9 +14,9 @@ from ..spiking.model.system import Neuron, SpikingSystem
 from ..spiking.step.plasticity import PlasticSynapses
 from .exact_rules import rules_of_neurons
 from .fit import Fitted
+from .layers.abstract import AbstractLayer
 from .layers.assemble import assembled, populations, roundings
 from .layers.sequential import Sequential
-from .layers.spiking import AbstractSpikingLayer
 from .plastic import changes_by_rounding, plastic_edges
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
 from .synapses import WeightSet
@@ -34,9 +34,7 @@ class Rounding(NamedTuple):
 
 
 #: What has one exact system.
-Exportable: TypeAlias = (
-    RelaxedSystem | AbstractSpikingModel | AbstractSpikingLayer | Sequential | Fitted
-)
+Exportable: TypeAlias = RelaxedSystem | AbstractSpikingModel | AbstractLayer | Sequential | Fitted
 
 
 def _exported(model: Exportable) -> RelaxedSystem | Sequential:
@@ -45,7 +43,7 @@ def _exported(model: Exportable) -> RelaxedSystem | Sequential:
         model = model.best
     if isinstance(model, AbstractSpikingModel):
         model = model.model
-    if isinstance(model, AbstractSpikingLayer):
+    if isinstance(model, AbstractLayer):
         model = Sequential((model,))
     if not isinstance(model, RelaxedSystem | Sequential):
         fix = "Pass a relaxed system, a layer, a network, or what `fit` returned for one."

@@ -150,6 +150,17 @@ class SpikingLayer(AbstractSpikingModel, AbstractPopulationLayer):
     def roundings(self) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
         yield from ()  # the weights are those of `model`
 
+    @property
+    def norms(self) -> tuple[()]:
+        """None."""
+        return ()
+
+    def observed(
+        self, train: Float[Array, "steps inputs *paths"], momentum: float
+    ) -> "SpikingLayer":
+        del train, momentum
+        return self
+
 
 @eqx.filter_jit
 def _run(layer: SpikingLayer, train: Float[Array, "steps inputs *paths"]) -> PopulationRun:

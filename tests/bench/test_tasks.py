@@ -77,7 +77,7 @@ def _short(random, size):
 
 def test_a_short_run():
     """Training, the comparison with the export, and what is counted."""
-    found = tasks.measure(SHORT, "exact", 1)
+    found = tasks.measure(SHORT, "exact", range(1))
     assert 0 <= found.accuracy == found.worst <= 1 and found.spikes is not None
     # 3 x 2 weights of hidden neurons, and of outputs 2 x 3 and 2 x 2, each one of 7 values
     assert found.bits == 3 * (6 + 6 + 4)
@@ -122,7 +122,7 @@ class Altered(tasks.Exact):
 def test_the_page_shows_every_figure():
     page = script("docs/make_benchmarks.py")
     text = "\n".join(page.learning())
-    lines = [json.loads(x) for x in (page.MEASURED / "learning.jsonl").read_text().splitlines()]
+    lines = [json.loads(x) for x in (page.MEASURED / "tasks.jsonl").read_text().splitlines()]
     assert {line["task"] for line in lines} == {*tasks.TASKS}
     newest = {(line["task"], line["model"]): line for line in lines}
     for line in newest.values():

@@ -17,7 +17,8 @@ from scipy.sparse import csr_array
 from unbounded_systems import examples
 
 import snpjax as snp
-from snpjax.check import Certificate, CertificationStatus, model_digest
+from snpjax.check import Certificate, CertificationStatus, model_digest, satisfiability
+from snpjax.check.certificate import certify as certify_module
 from snpjax.check.induction import prove as prove_module
 from snpjax.check.induction.conditions import text_of
 from snpjax.check.induction.facts import (
@@ -37,7 +38,6 @@ from snpjax.check.induction.spiking import SpikingRelation
 from snpjax.check.induction.strengthening import Refuted, Strengthening
 from snpjax.check.query.formula import And, Observed, Variable
 from snpjax.check.query.parse import parse_query
-from snpjax.check.satisfiability import is_satisfiable
 from snpjax.explore import Patience
 from snpjax.sleptsov import Disjoint, Execution, Petri, Sleptsov, net_of_text
 from snpjax.testing import nets, reference, systems
@@ -544,7 +544,7 @@ def test_ctrl_c_between_two_questions_ends_the_search(monkeypatch):
         return ask(self, *assumptions)
 
     monkeypatch.setattr(StepSolver, "is_satisfiable", interrupted)
-    verdict = snp.prove(hard.system, hard.query, seconds=100)
+    verdict = snp.prove(hard.system, hard.query, seconds=1_000)  # the test may take 300
     assert verdict.status is snp.Status.BOUNDED and verdict.depth > 0
     assert "interrupted" in verdict.reason and "seconds" not in verdict.reason
     with pytest.raises(KeyboardInterrupt):  # as before
@@ -568,9 +568,47 @@ def test_ctrl_c_within_a_question_ends_it(delay, is_patient):
     ctrl_c = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
     with patience.until_interrupted() if is_patient else pytest.raises(KeyboardInterrupt):
         ctrl_c.start()
-        assert is_satisfiable(cubes(), 250, patience=patience) is None
+        assert (
+            satisfiability.is_satisfiable(cubes(), 1_000, patience=patience) is None
+        )  # the test may take 300
     assert patience.is_interrupted == is_patient
     ctrl_c.join()
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_ctrl_c_before_a_question_reaches_z3_ends_it_too(monkeypatch, is_asked):
+    class Interrupted(threading.Thread):
+        def start(self):
+            super().start()
+            os.kill(os.getpid(), signal.SIGINT)
+
+        def run(self):
+            time.sleep(0 if is_asked else 0.3)
+            super().run()
+
+    class Late(z3.Solver):
+        def check(self, *assumptions):
+            time.sleep(0.3)
+            return super().check(*assumptions)
+
+    monkeypatch.setattr(satisfiability, "Thread", Interrupted)
+    solver = Late()
+    solver.add(cubes().assertions())
+    with pytest.raises(KeyboardInterrupt):
+        satisfiability.is_satisfiable(solver, 1_000)  # the test may take 300
+
+
+def test_ctrl_c_while_a_certificate_is_checked_leaves_it_open(monkeypatch):
+    hard = EXAMPLES["module SUB"]
+    ask = certify_module.is_satisfiable
+
+    def interrupted(solver, seconds, *, patience):
+        os.kill(os.getpid(), signal.SIGINT)
+        return ask(solver, seconds, patience=patience) if not patience.is_interrupted else None
+
+    monkeypatch.setattr(certify_module, "is_satisfiable", interrupted)
+    verdict = snp.prove(hard.system, hard.query, seconds=100)
+    assert verdict.status is snp.Status.UNKNOWN and "interrupted" in verdict.reason
 
 
 def test_wrong_relation_is_not_proved(monkeypatch):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..._text.counts import plural
 from ..._text.optional import z3 as optional_z3
+from ...explore.patience import Patience
 from ...machine import Schema
 from ...sleptsov.model.execution import Execution
 from ...sleptsov.model.net import SleptsovNet
@@ -145,6 +146,20 @@ def certify(
         Sheeran, Singh, Stalmarck 2000 for k-induction. Differs from it in: 1. no two configurations
         have to be distinct.
     """
+    return certified(system, certificate, seconds, samples, Patience(None))
+
+
+def certified(
+    system: AnySystem | SleptsovNet | Execution,
+    certificate: Certificate,
+    seconds: float,
+    samples: int,
+    patience: Patience,
+) -> Certification:
+    """As `certify`, until the search of `patience` is interrupted.
+
+    **Raises:** as `certify`.
+    """
     z3 = optional_z3()
     end = time.monotonic() + seconds
     model, digest = proved_model(system), model_digest(system)
@@ -183,9 +198,14 @@ def certify(
         solver.set("random_seed", _SEED)
         solver.add(goal.formulas)
         left = end - time.monotonic()
-        found = is_satisfiable(solver, left) if left > 0 else None
+        found = None
+        if left > 0 and not patience.is_interrupted:
+            found = is_satisfiable(solver, left, patience=patience)
         if found is None:
-            reason = f"the solver did not decide within {seconds:g} s whether {words}"
+            when = (
+                "before it was interrupted" if patience.is_interrupted else f"within {seconds:g} s"
+            )
+            reason = f"the solver did not decide {when} whether {words}"
             return Certification(CertificationStatus.UNKNOWN, certificate, name, reason)
         if found:
             numbers = [encoding.numbers(one, solver.model()) for one in goal.shown]

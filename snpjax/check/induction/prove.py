@@ -11,7 +11,7 @@ from ...explore.explore import with_inputs
 from ...explore.patience import Patience
 from ...machine import ConfigurationsT, Explorable, StepsT, advice_on
 from ..certificate.certificate import Certificate
-from ..certificate.certify import certify
+from ..certificate.certify import certified
 from ..certificate.model_digest import model_digest
 from ..query.errors import QueryError
 from ..query.formula import And, Formula, Implies, Or, Query, Temporal, is_about_one, parts_of
@@ -150,7 +150,7 @@ def proved(
         wanted.text, text_of(And(tuple(invariant))), model_digest(system), tuple(origins), search.k
     )
     left = max(clock.left, _LEAST)
-    checked = certify(system, certificate, seconds=left, samples=_CERTIFIED)
+    checked = certified(system, certificate, left, _CERTIFIED, patience)
     if not checked.is_accepted:
         reason = f"an invariant was found, but not accepted: {checked.reason}"
         return Verdict(Status.UNKNOWN, wanted.query.text, None, reason=reason)

@@ -1,6 +1,10 @@
 """Layers of exact neurons: convolutions, pooling, recurrence, leaks, delays and normalisation."""
 
-from .abstract import AbstractLayer as AbstractLayer
+from .abstract import (
+    AbstractLayer as AbstractLayer,
+    LayerParts as LayerParts,
+    NeuronGroup as NeuronGroup,
+)
 from .assemble import initial_configuration as initial_configuration
 from .convolution import ConvSynapses as ConvSynapses
 from .delays import LearnedDelays as LearnedDelays

@@ -12,6 +12,7 @@ from ...spiking.model.rule import Rule
 from ..exact_rules import rules_of_neurons
 from ..population import PopulationRun, SpikingPopulation
 from ..synapses import SynapseList
+from .norm import SpikingNorm
 
 
 class NeuronGroup(NamedTuple):
@@ -134,6 +135,23 @@ class AbstractLayer(eqx.Module):
     @abc.abstractmethod
     def roundings(self) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
         """By how much each parameter is rounded, with a name, without those of `population`."""
+
+    @property
+    @abc.abstractmethod
+    def norms(self) -> tuple[SpikingNorm, ...]:
+        """Its normalisations. The layer is exported once all have `inference=True`."""
+
+    @abc.abstractmethod
+    def observed(
+        self, train: Float[Array, "steps inputs *paths"], momentum: float
+    ) -> "AbstractLayer":
+        """The layer with the running statistics of `norms` updated by a batch.
+
+        **Arguments:**
+
+        - `train`: `(steps, inputs, *paths)` spikes from the inputs in each step.
+        - `momentum`: see `Sequential.observed`.
+        """
 
 
 class AbstractPopulationLayer(AbstractLayer):

@@ -36,10 +36,10 @@ def assembled(network: Sequential) -> SpikingSystem:
     wirings = [_without_sums(parts, *wiring) for wiring in wirings]
     for start, end, _ in wirings:
         layer, most = network.layers[end - 1], groups[start].most_sent
-        if layer.problem(most):
+        if problem := layer.problem(most):
             raise ValueError(
-                f"Layer {end} is a {type(layer).__name__}, but neurons that it reads send {most} "
-                "spikes in a step. Train the model without `produce`."
+                f"Layer {end} is a {type(layer).__name__}, and neurons that it reads send {most} "
+                f"spikes in a step after training, but {problem} Or train without `produce`."
             )
     neurons = [
         Neuron(f"{p}{{{i}}}", group.spikes[i // group.copies], group.rules_of(i))

@@ -123,6 +123,17 @@ class AbstractPool(AbstractLayer):
     def roundings(self) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
         yield from ()
 
+    @property
+    def norms(self) -> tuple[()]:
+        """None."""
+        return ()
+
+    def observed(
+        self, train: Float[Array, "steps sources *paths"], momentum: float
+    ) -> "AbstractPool":
+        del train, momentum
+        return self
+
 
 class SumPool(AbstractPool):
     """Sums of windows, without neurons: the exact system has the synapses of the next layer from
@@ -170,7 +181,8 @@ class SumPool(AbstractPool):
         keeps: bool = False,
     ) -> PopulationRun:
         sums = with_more(self(train), more)
-        return PopulationRun(sums, jnp.zeros_like(sums[0]), sums if keeps else None)
+        counts = jnp.concatenate([jnp.zeros_like(sums[:1]), sums]) if keeps else None
+        return PopulationRun(sums, jnp.zeros_like(sums[0]), counts)
 
     def most_sent(self, received: int) -> int:
         return received * self.windows.most
@@ -245,8 +257,9 @@ class MaxPool(AbstractPool):
         keeps: bool = False,
     ) -> PopulationRun:
         del more  # `Sequential` leads no skip here
-        counts = self.windows.sums(train) if keeps else None
-        return PopulationRun(self(train), self.windows.sums(train[-1:])[0], counts)
+        sums = self.windows.sums(train)
+        counts = jnp.concatenate([jnp.zeros_like(sums[:1]), sums]) if keeps else None
+        return PopulationRun(self(train), sums[-1], counts)
 
     def most_sent(self, received: int) -> int:
         del received

@@ -16,7 +16,6 @@ from ..rules import SENDER, Rules, most_sent, rules_of_guard
 from ..synapses import AbstractSynapses, OneToOneSynapses, arrivals
 from .abstract import AbstractLayer
 from .norm import SpikingNorm
-from .spiking import AbstractSpikingLayer
 
 
 #: From which population, and to which.
@@ -128,7 +127,7 @@ class Sequential(eqx.Module):
         input: Float[Array, "train inputs *paths"] | None = None,
     ) -> Bool[Array, ""]:
         """Whether the values of a run are those of the exact system: all counts are below 2^24,
-        and firing is not smooth.
+        and firing is not smooth. Partial sums that reach 2^24 and cancel are not looked at.
 
         **Arguments:**
 
@@ -164,14 +163,10 @@ class Sequential(eqx.Module):
         **Returns:** the network with other statistics.
         """
         runs = self._run(counts, input)
-
-        def updated(layer: AbstractLayer, before: PopulationRun) -> AbstractLayer:
-            if not isinstance(layer, AbstractSpikingLayer) or layer.norm is None:
-                return layer
-            norm = layer.norm.updated(layer.drive(before.trains), momentum)
-            return eqx.tree_at(lambda own: own.norm, layer, norm)
-
-        layers = tuple(map(updated, self.layers, runs))
+        layers = tuple(
+            layer.observed(before.trains, momentum)
+            for layer, before in zip(self.layers, runs, strict=False)
+        )
         return eqx.tree_at(lambda own: own.layers, self, layers)
 
     def _run(
@@ -214,11 +209,7 @@ class Sequential(eqx.Module):
     @property
     def norms(self) -> tuple[SpikingNorm, ...]:
         """The normalisations of the layers."""
-        return tuple(
-            layer.norm
-            for layer in self.layers
-            if isinstance(layer, AbstractSpikingLayer) and layer.norm is not None
-        )
+        return tuple(norm for layer in self.layers for norm in layer.norms)
 
 
 def _misfits(layers: tuple[AbstractLayer, ...], sent: int) -> list[str]:

@@ -89,7 +89,9 @@ class AbstractSpikingLayer(AbstractPopulationLayer):
         *,
         keeps: bool = False,
     ) -> PopulationRun:
-        drive = self.norm and (self.norm.running if self.norm.inference else self.drive(train))
+        drive = None
+        if self.norm is not None:
+            drive = self.norm.running if self.norm.inference else self.drive(train)
         synapses, offset, recurrent = self.exact(drive)
         arriving = with_more(arrivals(synapses, train, self.is_smooth), more)
         return self.neurons.run(arriving, offset=offset, feedback=recurrent, keeps=keeps)
@@ -141,6 +143,19 @@ class AbstractSpikingLayer(AbstractPopulationLayer):
         yield "the weights", weight_changes(synapses)
         if self.recurrent is not None:
             yield "the recurrent weights", weight_changes(self.recurrent)
+
+    @property
+    def norms(self) -> tuple[SpikingNorm, ...]:
+        """`norm`, if there is one."""
+        return () if self.norm is None else (self.norm,)
+
+    def observed(
+        self, train: Float[Array, "train inputs *paths"], momentum: float
+    ) -> "AbstractSpikingLayer":
+        if self.norm is None:
+            return self
+        norm = self.norm.updated(self.drive(train), momentum)
+        return eqx.tree_at(lambda own: own.norm, self, norm)
 
 
 class SpikingBlock(AbstractSpikingLayer):
