@@ -533,6 +533,15 @@ def test_time_out_is_not_proved(monkeypatch):
     assert verdict.certificate is None and "no invariant was found" in verdict.summary
 
 
+@pytest.fixture
+def ctrl_c():
+    """Python handles Ctrl-C as usual, also in a background job, in which the shell turns it off."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_between_two_questions_ends_the_search(monkeypatch):
     hard = EXAMPLES["module SUB"]
     asked, ask = [], StepSolver.is_satisfiable
@@ -560,21 +569,23 @@ def cubes():
     return solver
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("delay", [0.05, 0.8])
 @pytest.mark.parametrize("is_patient", [True, False])
 def test_ctrl_c_within_a_question_ends_it(delay, is_patient):
     """Whether it comes at once or later, and both what it does by itself and in a search."""
     patience = Patience(None)
-    ctrl_c = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
+    pressed = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
     with patience.until_interrupted() if is_patient else pytest.raises(KeyboardInterrupt):
-        ctrl_c.start()
+        pressed.start()
         assert (
             satisfiability.is_satisfiable(cubes(), 1_000, patience=patience) is None
         )  # the test may take 300
     assert patience.is_interrupted == is_patient
-    ctrl_c.join()
+    pressed.join()
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("is_asked", [True, False])
 def test_ctrl_c_before_a_question_reaches_z3_ends_it_too(monkeypatch, is_asked):
     class Interrupted(threading.Thread):
@@ -598,6 +609,7 @@ def test_ctrl_c_before_a_question_reaches_z3_ends_it_too(monkeypatch, is_asked):
         satisfiability.is_satisfiable(solver, 1_000)  # the test may take 300
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_while_a_certificate_is_checked_leaves_it_open(monkeypatch):
     hard = EXAMPLES["module SUB"]
     ask = certify_module.is_satisfiable
