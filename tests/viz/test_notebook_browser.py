@@ -78,6 +78,15 @@ def ring(name="x"):
     return snp.SpikingSystem(neurons, [(name, "y"), ("y", name)], output="y", name="ring")
 
 
+def arrives(page, widget, is_it):
+    """The page draws a system before it tells Python."""
+    for _ in range(PATIENCE // 20):
+        if is_it(widget.system):
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(widget.system)
+
+
 def test_a_system_is_edited_by_keys_in_a_notebook(notebook):
     page, show = notebook
     widget, frame, taken = show(ring(HOSTILE))
@@ -96,13 +105,13 @@ def test_a_system_is_edited_by_keys_in_a_notebook(notebook):
     page.keyboard.type("z")
     page.keyboard.press("Enter")
     shown(node.filter(has_text=re.compile("^z"))).to_be_focused()
-    assert [neuron.name for neuron in widget.system.neurons] == [HOSTILE, "y", "z"]
+    arrives(page, widget, lambda system: [x.name for x in system.neurons] == [HOSTILE, "y", "z"])
     assert snp.run(widget.system, max_steps=1).configurations.tolist()[0] == [1, 0, 0]
     page.keyboard.press("Control+z")
     page.keyboard.press("Control+z")
     shown(node).to_have_count(2)
     shown(frame.locator("#subtitle")).to_contain_text("2 neurons")
-    assert widget.system.num_neurons == 2
+    arrives(page, widget, lambda system: system.num_neurons == 2)
 
     # Python shows another system, and the page takes that back, too.
     widget.system = snp.SpikingSystem([snp.Neuron("alone", 4)])
@@ -111,7 +120,7 @@ def test_a_system_is_edited_by_keys_in_a_notebook(notebook):
     shown(node.locator(".count")).to_have_text("4")
     page.keyboard.press("Control+z")
     shown(node).to_have_count(2)
-    assert widget.system.num_neurons == 2
+    arrives(page, widget, lambda system: system.num_neurons == 2)
 
 
 def test_two_views_of_a_widget_show_the_same_system(notebook):
@@ -126,7 +135,7 @@ def test_two_views_of_a_widget_show_the_same_system(notebook):
     other.locator("#tool-undo").click()
     shown(other.locator("#network .neuron")).to_have_count(2)
     shown(frame.locator("#network .neuron")).to_have_count(2)
-    assert widget.system.num_neurons == 2
+    arrives(page, widget, lambda system: system.num_neurons == 2)
     page.evaluate("void end()")  # a view that was closed asks nothing
     other.locator("#tool-add").click()
     shown(other.locator("#network .neuron")).to_have_count(3)
@@ -134,14 +143,14 @@ def test_two_views_of_a_widget_show_the_same_system(notebook):
 
 
 def test_a_net_is_edited_in_a_notebook(notebook):
-    _, show = notebook
+    page, show = notebook
     net = snp.sleptsov.net_of_text("halve: 2x -> half", {"x": 9})
     widget, frame, _ = show(net)
     frame.locator("#network .place").first.click()
     frame.locator("#edit-spikes").fill("4")
     frame.locator("#neuron button.primary:not([disabled])").click()
     shown(frame.locator("#subtitle")).to_contain_text("edited")
-    assert list(widget.system.marking) == [4, 0]
+    arrives(page, widget, lambda net: list(net.marking) == [4, 0])
 
 
 def test_nothing_of_the_page_reaches_the_notebook(notebook):
