@@ -148,6 +148,28 @@ def test_a_lost_server_is_announced(visit):
     assert page.input_value("#text").count("x") == NATURALS.count("x") + 1
 
 
+def test_undo_works_after_the_server_was_gone(visit):
+    page = visit()
+    page.keyboard.press("a")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    page.route("**/api/*", lambda route: route.abort())
+    page.keyboard.press("Control+z")
+    shown(page.locator("#message")).to_contain_text("server")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    page.unroute("**/api/*")
+    page.keyboard.press("Control+z")
+    shown(page.locator("#network .neuron")).to_have_count(3)
+    page.keyboard.press("Control+Shift+Z")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+
+
+def test_keys_are_faster_than_answers(visit):
+    page = visit()
+    for key in ("a", "a", "Control+z", "a"):
+        page.keyboard.press(key)
+    shown(page.locator("#network .neuron")).to_have_count(5)
+
+
 def test_modules_are_inserted(visit):
     page = visit(text=None)
     page.select_option("#module", "add")

@@ -273,7 +273,7 @@ def test_the_graph_is_drawn_and_followed(visit):
     assert page.locator("#graph .edge.path").count() == len(path) - 2
     page.fill("#most", "3")
     page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("not complete")
+    shown(page.locator("#graph-status")).to_contain_text("incomplete")
 
 
 def test_rules_are_typeset_as_on_paper(visit):

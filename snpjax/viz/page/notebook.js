@@ -10,7 +10,7 @@ function render({ model, el }) {
   frame.height = model.get("_height");
   frame.srcdoc = model.get("_page");
   const ask = ({ source, data }) => {
-    if (source === frame.contentWindow) model.send({ view, ...data });
+    if (source === frame.contentWindow) model.send({ ...data, view });
   };
   const tell = (message) => {
     const isMine = message.view === undefined ? message.except !== view : message.view === view;

@@ -80,9 +80,15 @@ class PageWidget(anywidget.AnyWidget):
         if not isinstance(content, dict) or not isinstance(content.get("question"), dict):
             return
         view, call, question = content.get("view"), content.get("call"), content["question"]
-        answer, outcome = self._reply(f"{call}", question, view)
+        failure = None
+        try:
+            answer, outcome = self._reply(f"{call}", question, view)
+        except Exception as error:  # of an observer of `system`, or of a system that is not drawn
+            answer, outcome, failure = {"refused": f"{error}"}, "failed", error
         body = {"answer": answer} if outcome == "answered" else answer
         self.send({"view": view, "id": content.get("id"), **body})
+        if failure is not None:
+            raise failure
 
     def _reply(self, call: str, question: Answer, view: Any) -> tuple[Answer, Outcome]:
         if call == "shown":
@@ -102,5 +108,5 @@ class PageWidget(anywidget.AnyWidget):
                 self.system = system
             finally:
                 self._is_told = False
-            self.send({"except": view, "show": answer})
+                self.send({"except": view, "show": answer})
         return {}, "answered"

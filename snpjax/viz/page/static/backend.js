@@ -43,7 +43,7 @@ async function askParent(call, question) {
     parent.postMessage({ id, call, question }, "*");
   });
   clearTimeout(late);
-  note.hidden = true;
+  note.hidden = waiting.size === 0 || note.hidden;
   if (refused !== undefined) throw new Refusal(refused);
   return answer;
 }

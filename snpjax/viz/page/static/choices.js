@@ -55,7 +55,7 @@ export class Choices {
     const text = filter.value.trim().toLowerCase();
     if (text !== "") return several.filter(([chooser]) => this.nameOf(chooser, names).toLowerCase().includes(text));
     const { seen, selected } = this;
-    return several.filter(([neuron]) => selected.has(neuron) || seen === null || seen.has(neuron));
+    return several.filter(([neuron]) => selected.has(neuron) || seen === null || seen.has(neuron) || neuron >= names.length);
   }
 
   show() {
@@ -89,10 +89,15 @@ export class Choices {
   // What was chosen elsewhere, by a click on a rule.
   mark() {
     for (const input of this.place.querySelectorAll("input[data-neuron]")) {
-      const chosen = this.run.chosen.get(Number(input.dataset.neuron)) ?? null;
-      input.checked = String(chosen) === input.value;
+      const rule = input.value === "null" ? null : Number(input.value);
+      input.checked = this.isChosen(Number(input.dataset.neuron), rule);
     }
     this.subsets.mark(this.place);
+  }
+
+  // `null` leaves the rule open, and the subset where there is no rule.
+  isChosen(chooser, rule) {
+    return rule === (this.run.chosen.get(chooser) ?? null) && !(rule === null && this.subsets.has(chooser, NO_RULE));
   }
 
   // Astrocytes are numbered after the neurons.
@@ -117,7 +122,7 @@ export class Choices {
         name: `choice-${neuron}`,
         value: String(rule),
         "data-neuron": neuron,
-        checked: rule === (run.chosen.get(neuron) ?? null),
+        checked: this.isChosen(neuron, rule),
         disabled: isRecorded,
         change: () => {
           this.subsets.forget(neuron);

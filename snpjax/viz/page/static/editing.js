@@ -175,7 +175,11 @@ export class Editing {
   // ---- how ----
 
   // Make operations; select these neurons then, or all from a number on.
-  async change(operations, { select = [], fromNumber = null, gone = new Set(), places = [] } = {}) {
+  change(operations, options = {}) {
+    return this.next(() => this.make(operations, options));
+  }
+
+  async make(operations, { select = [], fromNumber = null, gone = new Set(), places = [] }) {
     const { run, network } = this;
     if (this.isBarred?.()) {
       return void this.say(texts.textWasChanged);
@@ -200,28 +204,38 @@ export class Editing {
   }
 
   undo() {
-    this.go("before", "after");
+    return this.next(() => this.turn("before", "after"));
   }
 
   redo() {
-    this.go("after", "before");
+    return this.next(() => this.turn("after", "before"));
   }
 
   // One after the other: keys may be faster than the answers.
-  go(from, to) {
-    this.going = this.going.then(() => this.turn(from, to));
+  next(action) {
+    const done = this.going.then(action);
+    this.going = done.catch(() => {});
+    return done;
   }
 
   // Models that the server no longer keeps are read again.
   async turn(from, to) {
     if (this[from].length === 0 || this.isBarred?.()) return;
-    const answer = this[from].pop();
+    let answer = null;
+    try {
+      answer = await this.kept(this[from].at(-1));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return void this.say(error.message);
+    }
+    this[from].pop();
     this[to].push(this.now);
     const [before, after] = [[...this.before], [...this.after]]; // which a new system changes
     this.network.remember();
-    this.show(await this.kept(answer), [], { isEdit: true });
+    this.show(answer, [], { isEdit: true });
     [this.before, this.after] = [before, after];
     this.renew();
+    return undefined;
   }
 
   async kept(answer) {

@@ -37,6 +37,10 @@ export class Subsets {
     }
   }
 
+  has(chooser, rule) {
+    return (this.ticks.get(`${chooser} ${rule}`)?.size ?? 0) > 0;
+  }
+
   // The candidates of one rule, of which that many are ticked; what a known step took is marked.
   group(chooser, [rule, change, size, candidates], titles, taken) {
     const key = `${chooser} ${rule}`;
