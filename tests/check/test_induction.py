@@ -644,13 +644,13 @@ def test_wrong_relation_is_not_proved(monkeypatch):
 
 
 def test_checker_without_an_answer_is_not_proved(monkeypatch):
-    def undecided(system, certificate, **options):
+    def undecided(system, certificate, *options):
         return snp.Certification(
             CertificationStatus.UNKNOWN, certificate, "step", "the solver did not decide"
         )
 
     example = EXAMPLES["growing ring"]
-    monkeypatch.setattr(prove_module, "certify", undecided)
+    monkeypatch.setattr(prove_module, "certified", undecided)
     verdict = snp.prove(example.system, example.query)
     assert verdict.status is snp.Status.UNKNOWN and "did not decide" in verdict.reason
 
