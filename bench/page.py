@@ -101,7 +101,10 @@ def measured(page: Page, url: str) -> dict[str, float]:
 
 def main() -> None:
     sizes = [int(size) for size in sys.argv[1:]] or SIZES
-    chromium = os.environ.get("SNPJAX_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)))
+    found = [os.environ.get("SNPJAX_CHROMIUM"), *map(shutil.which, NAMES)]
+    chromium = next(filter(None, found), None)
+    if chromium is None:
+        sys.exit(f"There is none of {', '.join(NAMES)}. Install Chromium, or set SNPJAX_CHROMIUM.")
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium, args=FLAGS)
         print(f"Chromium {browser.version}, milliseconds", flush=True)
@@ -124,9 +127,9 @@ if __name__ == "__main__":
 
 
 # ======= RESULTS =======
-# python bench/page.py, 2 cores of AMD EPYC under a load of 9, Chromium 156, jax 0.10.2, 2026-11-26.
-# Times in ms. Before layouts of many crossed layers were given up, the first picture of 200 neurons
-# took 51,860.
-# 200 neurons: first picture 427, step 83, move 17, zoom 18, and 42 for 9 of 10 frames
-# 2,000 neurons: first picture 2425, step 118, move 17, zoom 17, and 27 for 9 of 10 frames
-# 10,000 neurons: first picture 3594, step 498, move 17, zoom 17, and 34 for 9 of 10 frames
+# python bench/page.py, 2 cores of AMD EPYC, idle, Chromium 156, jax 0.10.2, 2026-11-26. Times in ms.
+# Before layouts of many crossed layers were given up, the first picture of 200 neurons took 51,860.
+# Under a load of 9 a step of 200 neurons takes 83.
+# 200 neurons: first picture 575, step 48, move 17, zoom 17, and 21 for 9 of 10 frames
+# 2,000 neurons: first picture 864, step 64, move 17, zoom 17, and 20 for 9 of 10 frames
+# 10,000 neurons: first picture 2039, step 354, move 17, zoom 17, and 27 for 9 of 10 frames
