@@ -132,4 +132,4 @@ if __name__ == "__main__":
 # Under a load of 9 a step of 200 neurons takes 83.
 # 200 neurons: first picture 575, step 48, move 17, zoom 17, and 21 for 9 of 10 frames
 # 2,000 neurons: first picture 864, step 64, move 17, zoom 17, and 20 for 9 of 10 frames
-# 10,000 neurons: first picture 2039, step 354, move 17, zoom 17, and 27 for 9 of 10 frames
+# 10,000 neurons: first picture 2039, step 354, move 17, zoom 17, and 27 for 9 of 10
