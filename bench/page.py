@@ -127,7 +127,7 @@ if __name__ == "__main__":
 
 
 # ======= RESULTS =======
-# python bench/page.py, 2 cores of AMD EPYC, idle, Chromium 156, jax 0.10.2, 2026-11-26. Times in ms.
+# python bench/page.py, 2 idle cores of AMD EPYC, Chromium 156, jax 0.10.2, 2026-11-26. Times in ms.
 # Before layouts of many crossed layers were given up, the first picture of 200 neurons took 51,860.
 # Under a load of 9 a step of 200 neurons takes 83.
 # 200 neurons: first picture 575, step 48, move 17, zoom 17, and 21 for 9 of 10 frames
