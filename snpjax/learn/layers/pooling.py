@@ -89,6 +89,13 @@ class PoolWindows(eqx.Module):
         return SynapseList(source, target, np.ones_like(source), np.zeros_like(source))
 
 
+def _counts(
+    sums: Float[Array, "steps windows *paths"],
+) -> Float[Array, "steps_and_one windows *paths"]:
+    """What is in each window before the first step and after each, if nothing stays."""
+    return jnp.concatenate([jnp.zeros_like(sums[:1]), sums])
+
+
 class AbstractPool(AbstractLayer):
     """A pooling of the spikes of each channel."""
 
@@ -181,8 +188,7 @@ class SumPool(AbstractPool):
         keeps: bool = False,
     ) -> PopulationRun:
         sums = with_more(self(train), more)
-        counts = jnp.concatenate([jnp.zeros_like(sums[:1]), sums]) if keeps else None
-        return PopulationRun(sums, jnp.zeros_like(sums[0]), counts)
+        return PopulationRun(sums, jnp.zeros_like(sums[0]), _counts(sums) if keeps else None)
 
     def most_sent(self, received: int) -> int:
         return received * self.windows.most
@@ -234,9 +240,12 @@ class MaxPool(AbstractPool):
         self, train: Float[Array, "steps sources *paths"]
     ) -> Float[Array, "steps windows *paths"]:
         """What leaves the neurons in each step: a step later than what arrives at them."""
-        total = self.windows.sums(train)
-        before = jnp.concatenate([jnp.zeros_like(total[:1]), total[:-1]])
-        margin = before - 0.5
+        return self._sent(_counts(self.windows.sums(train)))
+
+    def _sent(
+        self, counts: Float[Array, "steps_and_one windows *paths"]
+    ) -> Float[Array, "steps windows *paths"]:
+        margin = counts[:-1] - 0.5
         if isinstance(self.surrogate, Smooth):
             return self.surrogate.value(margin)
         return fires(margin, margin > 0, jnp.ones(margin.shape, bool), self.surrogate)
@@ -257,9 +266,8 @@ class MaxPool(AbstractPool):
         keeps: bool = False,
     ) -> PopulationRun:
         del more  # `Sequential` leads no skip here
-        sums = self.windows.sums(train)
-        counts = jnp.concatenate([jnp.zeros_like(sums[:1]), sums]) if keeps else None
-        return PopulationRun(self(train), sums[-1], counts)
+        counts = _counts(self.windows.sums(train))
+        return PopulationRun(self._sent(counts), counts[-1], counts if keeps else None)
 
     def most_sent(self, received: int) -> int:
         del received
