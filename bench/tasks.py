@@ -42,8 +42,8 @@ _FIRING = 10
 #: Among these, `--rates` compares.
 RATES = {
     "exact": (0.01, 0.02, 0.03, 0.06, 0.1),
-    "GRU": (0.003, 0.01, 0.03),
-    "LIF": (0.003, 0.01, 0.03),
+    "GRU": (0.001, 0.003, 0.01, 0.03),
+    "LIF": (0.001, 0.003, 0.01, 0.03, 0.1),
 }
 # The first seeds of `--rates`, and of figures: those have no samples and no weights in common, but
 # the training samples of the digits.
@@ -381,13 +381,13 @@ TASKS = {
         Task("coincidence", coincidence, 20, 8, 2, of_layer(coincidence_layer),
              {"exact": 0.02, "GRU": 0.01, "LIF": 0.01}, 8.0),
         Task("delayed XOR", delayed_xor, 24, 4, 2, of_layer(integrating_layer),
-             {"exact": 0.1, "GRU": 0.01, "LIF": 0.01}, 8.0),
+             {"exact": 0.1, "GRU": 0.003, "LIF": 0.01}, 8.0),
         Task("parity", parity, 17, 2, 2, of_layer(parity_layer),
-             {"exact": 0.1, "GRU": 0.01, "LIF": 0.003}, 4.0),
+             {"exact": 0.1, "GRU": 0.01, "LIF": 0.001}, 4.0),
         Task("events", events, 16, 36, 6, of_layer(delay_layer),
-             {"exact": 0.03, "GRU": 0.01, "LIF": 0.01}, 8.0),
+             {"exact": 0.02, "GRU": 0.01, "LIF": 0.03}, 8.0),
         Task("digits", digits, 65, 2, 10, with_register,
-             {"exact": 0.06, "GRU": 0.01, "LIF": 0.01}, 32.0,
+             {"exact": 0.1, "GRU": 0.01, "LIF": 0.01}, 32.0,
              hidden=64, most=4, sizes=(1078, 269, DIGITS_TESTED), fixed=1),
     )
 }  # fmt: skip
