@@ -41,14 +41,26 @@ class Front:
         assert answer.pop("view") == content["view"] and answer.pop("id") == 7
         return answer
 
-    def answer(self, call, **question):
-        return self.ask(call, question)["answer"]
+    def answer(self, call, *, view="one", **question):
+        return self.ask(call, question, view=view)["answer"]
 
-    def edit(self, model, *operations):
+    def shown(self, model, *, revision=0, view="one"):
+        """What the page reports when it shows a model, after a revision of the system."""
+        return self.ask("shown", {"model": model, "revision": revision}, view=view)
+
+    def edit(self, model, *operations, **options):
         """What the page does for an edit: it makes, shows and reports it."""
-        answer = self.answer("change", model=model, operations=list(operations))
-        self.answer("shown", model=answer["model"])
+        view = options.get("view", "one")
+        answer = self.answer("change", view=view, model=model, operations=list(operations))
+        assert "answer" in self.shown(answer["model"], **options)
         return answer
+
+    def take(self):
+        """The systems that views were sent, by view."""
+        told = {message["view"]: message for message in self.told}
+        assert len(told) == len(self.told)
+        self.told.clear()
+        return told
 
 
 def test_the_widget_shows_and_steps_its_system():
@@ -57,7 +69,7 @@ def test_the_widget_shows_and_steps_its_system():
     begun = front.answer("begin")
     assert begun["system"]["name"] == "ring" and begun["palette"] and not begun["edited"]
     assert front.system is system
-    front.answer("shown", model=begun["model"])
+    front.shown(begun["model"])
     assert front.system is system and front.told == []
     step = {"at": 0, "count": 2, "chosen": [], "rest": "first"}
     assert front.answer("first", model=begun["model"])["rows"][0]["spikes"] == [1, 0]
@@ -73,13 +85,13 @@ def test_edits_come_back_as_an_object():
     system = front.system
     assert [n.name for n in system.neurons] == ["x", HOSTILE] and seen[0][1] is system
     assert snp.run(system, max_steps=2).configurations.tolist() == [[1, 0], [0, 1], [1, 0]]
-    front.answer("shown", model=begun["model"])  # undone
+    front.shown(begun["model"])  # undone
     assert front.system == ring() and len(seen) == 2
-    front.answer("shown", model=edited["model"])  # done again
+    front.shown(edited["model"])  # done again
     assert front.system is system
     text = edited["text"].replace('"spikes": 1', '"spikes": 5')
     opened = front.answer("open", name=edited["name"], text=text, format=None)
-    front.answer("shown", model=opened["model"])
+    front.shown(opened["model"])
     assert front.system.neurons[0].spikes == 5
 
 
@@ -87,20 +99,115 @@ def test_setting_the_system_updates_the_page():
     front = Front(ring())
     front.answer("begin")
     front.widget.system = other = ring(3)
-    (message,) = front.told
-    assert message["show"]["system"]["neurons"][0]["spikes"] == 3
-    front.edit(message["show"]["model"], {"do": "remove", "neurons": [1], "synapses": []})
+    message = front.take()["one"]
+    assert message["show"]["system"]["neurons"][0]["spikes"] == 3 and message["revision"] == 1
+    remove = {"do": "remove", "neurons": [1], "synapses": []}
+    front.edit(message["show"]["model"], remove, revision=1)
     assert front.system.num_neurons == 1 and other.num_neurons == 2
+
+
+def test_a_system_that_differs_in_its_positions_only_is_shown():
+    front, seen = Front(ring()), []
+    front.answer("begin")
+    front.widget.observe(seen.append, "system")
+    front.widget.system = front.system.replace(notes={"positions": {"x": [1, 2], "y": [3, 4]}})
+    assert front.take()["one"]["show"]["system"]["positions"] == [[1, 2], [3, 4]]
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_later_of_an_edit_and_an_assignment_stays(is_first):
+    front = Front(ring())
+    begun = front.answer("begin")
+    answer = front.answer(
+        "change", model=begun["model"], operations=[{"do": "add", "neurons": [{}]}]
+    )
+    if is_first:
+        assert front.shown(answer["model"]) == {"answer": {}}
+        assert front.system.num_neurons == 3
+    front.widget.system = other = ring(3)
+    if not is_first:  # the page had not seen the other system when it made and reported the edit
+        assert "meanwhile" in front.shown(answer["model"])["refused"]
+        again = front.told.pop()
+        assert again["revision"] == 1 and again["show"]["system"]["neurons"][0]["spikes"] == 3
+    assert front.system is other
+    message = front.take()["one"]
+    assert message["show"]["system"]["neurons"][0]["spikes"] == 3
+    # What the page does then is an edit of the system that it shows: undo, for instance.
+    assert front.shown(answer["model"], revision=message["revision"]) == {"answer": {}}
+    assert front.system.num_neurons == 3
+
+
+def test_edits_that_follow_each_other_fast_all_count():
+    front = Front(ring())
+    model = front.answer("begin")["model"]
+    for count in (3, 4, 5):
+        model = front.edit(model, {"do": "add", "neurons": [{}]})["model"]
+        assert front.system.num_neurons == count
+    assert front.told == []
+
+
+def test_an_observer_may_set_another_system():
+    front = Front(ring())
+    begun = front.answer("begin")
+
+    def limit(change):
+        if change.new.num_neurons > 2:
+            front.widget.system = ring(7)
+
+    front.widget.observe(limit, "system")
+    front.edit(begun["model"], {"do": "add", "neurons": [{}]})
+    assert front.system.neurons[0].spikes == 7
+    assert front.take()["one"]["show"]["system"]["neurons"][0]["spikes"] == 7
 
 
 def test_other_views_of_the_widget_show_an_edit_too():
     front = Front(ring())
     begun = front.answer("begin")
-    answer = front.edit(begun["model"], {"do": "add", "neurons": [{}]})
-    (message,) = front.told
-    assert message["except"] == "one" and message["show"]["model"] == answer["model"]
-    front.ask("begin", {}, view="two")
-    assert len(front.told) == 1
+    front.answer("begin", view="two")
+    edited = front.edit(begun["model"], {"do": "add", "neurons": [{}]})
+    message = front.take()["two"]
+    assert message["show"]["text"] == edited["text"] and message["show"]["edited"]
+    assert front.answer("begin", view="three")["revision"] == message["revision"] == 1
+    # Each view edits what it shows; an edit of what it has not seen yet comes too late.
+    add = {"do": "add", "neurons": [{}]}
+    front.edit(message["show"]["model"], add, view="two", revision=1)
+    assert front.system.num_neurons == 4 and set(front.take()) == {"one", "three"}
+    assert "meanwhile" in front.shown(edited["model"])["refused"]
+    assert front.system.num_neurons == 4
+
+
+def test_views_of_a_widget_are_stepped_apart():
+    front = Front(ring())
+    rows = {}
+    for view in ("one", "two"):
+        model = front.answer("begin", view=view)["model"]
+        front.answer("first", view=view, model=model)
+        rows[view] = model
+    step = {"chosen": [], "rest": "first"}
+    front.answer("step", model=rows["one"], at=0, count=3, **step)
+    front.answer("step", view="two", model=rows["two"], at=0, count=1, **step)
+    # The other view is still at its third step.
+    (row,) = front.answer("step", model=rows["one"], at=3, count=1, **step)["rows"]
+    assert row["step"] == 4
+    assert (
+        "no configuration 3"
+        in front.ask("step", {"model": rows["two"], "at": 3, "count": 1, **step}, view="two")[
+            "refused"
+        ]
+    )
+
+
+def test_a_view_that_was_closed_is_forgotten():
+    front = Front(ring())
+    for number in range(40):
+        begun = front.answer("begin", view=f"{number}")
+    front.widget.system = ring(3)
+    assert list(front.take()) == [f"{number}" for number in range(8, 40)]
+    front.answer("end", view="39")
+    assert "Run its cell again" in front.ask("check", begun, view="39")["refused"]
+    front.widget.system = ring(4)
+    assert len(front.take()) == 31
 
 
 def test_nets_keep_their_names():
@@ -119,18 +226,19 @@ def test_populations_come_back_when_nothing_was_edited():
     front = Front(system)
     begun = front.answer("begin")
     assert len(begun["system"]["neurons"]) == 3
-    front.answer("shown", model=begun["model"])
+    front.shown(begun["model"])
     assert front.system is system
 
 
 def test_what_cannot_be_done_is_refused():
     front = Front(ring())
     begun = front.answer("begin")
-    assert "no longer kept" in front.ask("shown", {"model": 99})["refused"]
+    assert "no longer kept" in front.shown(99)["refused"]
     assert "no call" in front.ask("nothing", {})["refused"]
     steps = {"model": begun["model"], "at": -1, "count": 1}
     assert "`at`" in front.ask("step", steps)["refused"]
-    for content in (None, [], {"call": "begin"}, {"call": 3, "question": []}):
+    unnamed = {"call": "begin", "question": {}, "view": ["one"]}
+    for content in (None, [], {"call": "begin"}, {"call": 3, "question": []}, unnamed):
         front.widget._handle_custom_msg(content, [])
     assert front.told == []
 
@@ -149,6 +257,26 @@ def test_a_system_that_is_too_large_is_refused():
     large = snp.PopulationSystem([snp.Population("p", 20_001, 1, ["a -> a"])])
     with pytest.raises(ReadError, match="20,001 neurons"):
         snp.view(large)
+    front = Front(before := ring())
+    front.answer("begin")
+    with pytest.raises(ReadError, match="20,001 neurons"):
+        front.widget.system = large
+    assert front.system is before and front.told == []
+
+
+def test_populations_that_have_no_neurons_of_their_own_are_refused(monkeypatch):
+    """What the page cannot open is refused where it is set, and the system before it stays."""
+    front = Front(before := ring())
+    front.answer("begin")
+    wrong = snp.PopulationSystem([snp.Population("p", 2, 1, ["a -> a"])])
+
+    def expand(self):
+        raise ValueError("too many of them")
+
+    monkeypatch.setattr(snp.PopulationSystem, "expand", expand)
+    with pytest.raises(ReadError, match="cannot be drawn: too many of them"):
+        front.widget.system = wrong
+    assert front.system is before and front.told == []
 
 
 @pytest.mark.parametrize("height, error", [(20, ValueError), ("640px", TypeError)])

@@ -20,13 +20,29 @@ pytestmark = pytest.mark.browser
 
 # What anywidget gives to `render`, and what a page of a notebook would not like to see changed.
 _SHOW = """async ([script, state]) => {
-  const listeners = new Set();
-  window.tell = (messages) => messages.forEach((x) => listeners.forEach((act) => act(x)));
+  const listeners = new Map();
+  const of = (name) => listeners.get(name) ?? listeners.set(name, new Set()).get(name);
+  window.happens = (name, message) => of(name).forEach((act) => act(message));
+  window.tell = (messages) => messages.forEach((x) => window.happens("msg:custom", x));
+  window.asked = [];
+  window.held = null; // what is not sent to Python yet
+  window.isDead = false;
+  const send = async (content) => window.tell(await window.toPython(content));
+  window.release = async () => {
+    const messages = window.held;
+    window.held = null;
+    for (const content of messages) await send(content);
+  };
   const model = {
     get: (name) => state[name],
-    on: (name, action) => listeners.add(action),
-    off: (name, action) => listeners.delete(action),
-    send: async (content) => window.tell(await window.toPython(content)),
+    on: (name, action) => of(name).add(action),
+    off: (name, action) => of(name).delete(action),
+    send: (content) => {
+      if (window.isDead) throw new Error("Cannot send");
+      window.asked.push(content.call);
+      if (window.held === null) send(content);
+      else window.held.push(content);
+    },
   };
   const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
   const { default: widget } = await import(url);

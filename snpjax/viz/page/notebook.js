@@ -9,19 +9,24 @@ function render({ model, el }) {
   frame.title = "snpjax";
   frame.height = model.get("_height");
   frame.srcdoc = model.get("_page");
+  const lost = () => frame.contentWindow?.postMessage({ isLost: true }, "*");
+  // Without a kernel some notebooks throw, and others reject.
+  const send = async (message) => model.send({ ...message, view });
   const ask = ({ source, data }) => {
-    if (source === frame.contentWindow) model.send({ ...data, view });
+    if (source === frame.contentWindow) send(data).catch(lost);
   };
   const tell = (message) => {
-    const isMine = message.view === undefined ? message.except !== view : message.view === view;
-    if (isMine) frame.contentWindow?.postMessage(message, "*");
+    if (message.view === view) frame.contentWindow?.postMessage(message, "*");
   };
+  // The kernel was restarted, or the widget was closed; the page asks whether somebody is there.
+  const events = { "msg:custom": tell, "comm:close": lost, comm_live_update: lost };
   addEventListener("message", ask);
-  model.on("msg:custom", tell);
+  for (const [name, action] of Object.entries(events)) model.on(name, action);
   el.append(frame);
   return () => {
     removeEventListener("message", ask);
-    model.off("msg:custom", tell);
+    for (const [name, action] of Object.entries(events)) model.off(name, action);
+    send({ call: "end", question: {} }).catch(() => {});
   };
 }
 

@@ -35,7 +35,6 @@ from .recorded import page_of
 from .stepping import AbstractStepper, Moment, Refused, Rest
 from .texts import (
     MODEL_FORMATS,
-    FileModel,
     OpenedModel,
     diagnostics_json,
     edited_text,
@@ -157,36 +156,33 @@ class Session:
             )
             return {"refused": message}, "failed"
 
-    def show(self, system: FileModel) -> Answer:
-        """Open a model that is in no file.
+    def show(self, found: OpenedModel, *, is_edited: bool = False) -> Answer:
+        """Keep a model that was opened elsewhere.
 
         **Arguments:**
 
-        - `system`: a system, which may be of populations, or a net.
+        - `found`: the model with its text.
+        - `is_edited`: whether it is an edit of another model.
 
         **Returns:** the answer to `"open"` for its text.
-
-        **Raises:** `ReadError` for one that is too large to be drawn.
         """
-        found = opened_system(system)
         with self._reading:
-            return self._described(self._keep(found))
+            return self._described(self._keep(found, is_edited=is_edited))
 
-    def opened(self, question: Answer) -> tuple[FileModel, Answer]:
+    def opened(self, question: Answer) -> tuple[OpenedModel, bool]:
         """The model that a request of the page names.
 
         **Arguments:**
 
         - `question`: the arguments of a request, with the number of the `model`.
 
-        **Returns:** the model as it was opened or edited, populations included, and the answer with
-        which it was opened.
+        **Returns:** the model as it was opened or edited, and whether it was edited.
 
         **Raises:** `Refused` for one that is no longer kept.
         """
         with self._reading:
             kept = self._model(question)
-            return kept.found.original, self._described(kept)
+            return kept.found, kept.is_edited
 
     def close(self) -> None:
         """Answer nothing more that JAX has to compute, and wait until it does not: an interpreter

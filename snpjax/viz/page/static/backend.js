@@ -10,57 +10,127 @@ export const isRecorded = recorded !== null;
 // What cannot be done, in words for the reader.
 export class Refusal extends Error {}
 
+// A question that was not answered.
+class Unanswered extends Refusal {}
+
 export function recording() {
   return JSON.parse(recorded.textContent);
 }
 
-// A notebook shows the page in a frame, and answers by messages.
+// ---- whether somebody answers ----
+
+const PULSE = 5_000; // milliseconds until a question is late, and between two looks for the server
+const MOST_PULSE = 60_000; // between two looks for a Python that is busy
+const returned = []; // what is done when answers come again
+let isLost = false;
+
+export function whenReturned(action) {
+  returned.push(action);
+}
+
+function lose(text) {
+  const note = document.getElementById("lost");
+  note.textContent = text;
+  note.hidden = false;
+  if (isLost) return;
+  isLost = true;
+  if (isFramed) look(PULSE);
+}
+
+function regain() {
+  if (!isLost) return;
+  isLost = false;
+  document.getElementById("lost").hidden = true;
+  for (const action of returned) action();
+}
+
+// A question that needs an answer, however long that takes.
+export async function insist(call) {
+  for (;;) {
+    try {
+      return await ask(call);
+    } catch (error) {
+      if (!(error instanceof Unanswered)) throw error;
+      await new Promise((done) => returned.push(done));
+    }
+  }
+}
+
+// ---- a notebook, which shows the page in a frame and answers by messages ----
+
 const isFramed = document.body.dataset.transport === "messages";
-const WAIT = 5_000; // milliseconds until it is said that nobody answers
-const waiting = new Map();
+const waiting = new Map(); // questions by their numbers, in the order in which they were asked
 let numAsked = 0;
 let show = () => {};
 
 if (isFramed) {
   addEventListener("message", ({ source, data }) => {
     if (source !== parent) return;
-    if (data.show) return void show(data.show);
-    waiting.get(data.id)?.(data);
-    waiting.delete(data.id);
+    if (data.isLost) {
+      for (const id of waiting.keys()) fail(id, texts.pythonEnded);
+      return void lose(texts.pythonEnded);
+    }
+    if (data.show) show(data.show, data.revision);
+    else settle(data);
+    regain();
   });
 }
 
-async function askParent(call, question) {
+function askParent(call, question) {
   numAsked += 1;
   const id = numAsked;
-  const note = document.getElementById("lost");
-  const late = setTimeout(() => {
-    note.textContent = texts.pythonIsLate;
-    note.hidden = false;
-  }, WAIT);
-  const { answer, refused } = await new Promise((done) => {
-    waiting.set(id, done);
+  return new Promise((done, failed) => {
+    const late = setTimeout(() => lose(texts.pythonIsLate), PULSE);
+    waiting.set(id, { done, failed, late, since: performance.now() });
     parent.postMessage({ id, call, question }, "*");
   });
-  clearTimeout(late);
-  note.hidden = waiting.size === 0 || note.hidden;
-  if (refused !== undefined) throw new Refusal(refused);
-  return answer;
 }
 
-// What to do with a model that Python shows.
+// Python answers one after the other: what waits longer than the question that it answered was lost
+// on the way.
+function settle({ id, answer, refused }) {
+  const now = performance.now();
+  for (const [other, { since }] of waiting) {
+    if (other < id && now - since > PULSE) fail(other, texts.questionWasLost);
+  }
+  const own = waiting.get(id);
+  if (own === undefined) return;
+  clearTimeout(own.late);
+  waiting.delete(id);
+  if (refused === undefined) own.done(answer);
+  else own.failed(new Refusal(refused));
+}
+
+function fail(id, text) {
+  const { failed, late } = waiting.get(id);
+  clearTimeout(late);
+  waiting.delete(id);
+  failed(new Unanswered(text));
+}
+
+// Ask now and then whether somebody is there.
+function look(pause) {
+  if (!isLost) return;
+  askParent("alive", {}).catch(() => {});
+  setTimeout(() => look(Math.min(2 * pause, MOST_PULSE)), pause);
+}
+
+// What to do with a model that Python or another view shows, and with its revision.
 export function listen(action) {
   show = action;
 }
 
-// A notebook has the model that is shown as an object.
-export function report(model) {
-  if (isFramed) ask("shown", { model }).catch(() => {}); // one that is no longer kept stays
+// A notebook has the model that is shown as an object: an edit of that revision, which is too late
+// where Python has set another one meanwhile.
+export function report(model, revision) {
+  if (isFramed) ask("shown", { model, revision }).catch(() => {});
 }
+
+// ---- a server ----
 
 export async function ask(call, question = {}) {
   if (isFramed) return askParent(call, question);
-  let response;
+  let response, text;
   try {
     // The token is part of the page's own address.
     response = await fetch(`api/${call}`, {
@@ -68,27 +138,21 @@ export async function ask(call, question = {}) {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(question),
     });
+    text = await response.text(); // always: an answer that nobody reads stays in memory
   } catch {
-    throw new Refusal(texts.serverEnded);
+    lose(texts.lost);
+    throw new Unanswered(texts.serverEnded);
   }
+  regain();
   const isJson = response.headers.get("Content-Type") === "application/json";
-  if (!isJson) throw new Refusal((await response.text()).trim());
-  const answer = await response.json();
+  if (!isJson) throw new Refusal(text.trim());
+  const answer = JSON.parse(text);
   if (!response.ok) throw new Refusal(answer.refused);
   return answer;
 }
 
-const PULSE = 5_000; // milliseconds
-
-// Say when the server is gone, and when it is back: what was typed is still there.
+// Notice when the server is gone, and when it is back: what was typed is still there.
 export function watchServer() {
   if (isRecorded || isFramed) return;
-  const note = document.getElementById("lost");
-  setInterval(async () => {
-    const isThere = await fetch("api/alive", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }).then(
-      (answer) => answer.ok,
-      () => false,
-    );
-    note.hidden = isThere;
-  }, PULSE);
+  setInterval(() => ask("alive").catch(() => {}), PULSE);
 }

@@ -352,9 +352,12 @@ export class Diagram extends EventTarget {
   }
 }
 
+// One query for all movements: a browser keeps every query that was made.
+const isStill = matchMedia("(prefers-reduced-motion: reduce)");
+
 // Whether somebody wants to see movements.
 function moves() {
-  return !matchMedia("(prefers-reduced-motion: reduce)").matches;
+  return !isStill.matches;
 }
 
 function place(node) {

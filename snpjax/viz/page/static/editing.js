@@ -181,9 +181,8 @@ export class Editing {
 
   async make(operations, { select = [], fromNumber = null, gone = new Set(), places = [] }) {
     const { run, network } = this;
-    if (this.isBarred?.()) {
-      return void this.say(texts.textWasChanged);
-    }
+    const barred = this.isBarred?.();
+    if (barred) return void this.say(barred);
     network.remember();
     const positions = run.isNet || run.system.grows ? null : network.positions();
     const isPlaced = positions === null || run.system.positions !== null || operations[0].do === "move";
@@ -221,6 +220,10 @@ export class Editing {
   // Models that the server no longer keeps are read again.
   async turn(from, to) {
     if (this[from].length === 0 || this.isBarred?.()) return;
+    if (this[from].at(-1).isDraft) {
+      this.restore(this[from].pop());
+      return void this.renew();
+    }
     let answer = null;
     try {
       answer = await this.kept(this[from].at(-1));
@@ -236,6 +239,12 @@ export class Editing {
     [this.before, this.after] = [before, after];
     this.renew();
     return undefined;
+  }
+
+  // What was not shown, or a text that was not read, comes back by undo.
+  keep(answer) {
+    this.before.push(answer);
+    this.renew();
   }
 
   async kept(answer) {

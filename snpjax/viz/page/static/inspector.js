@@ -164,6 +164,17 @@ export class Inspector {
     return { model: this.run.model, neuron: this.neuron, spikes: this.spikes.value, rules };
   }
 
+  // Whether a field holds something that is not applied.
+  get isChanged() {
+    const fields = [...this.place.querySelectorAll("input:not([type=checkbox]), textarea")];
+    return fields.some((field) => field.value !== (field === this.rules ? this.before : field.defaultValue));
+  }
+
+  // Check again what could not be checked.
+  again() {
+    if (this.isChanged && this.place.contains(this.spikes)) this.check();
+  }
+
   changed() {
     clearTimeout(this.timer);
     this.apply.disabled = true;
@@ -186,16 +197,17 @@ export class Inspector {
   async submit(event) {
     event.preventDefault();
     clearTimeout(this.timer);
-    try {
-      if (this.isBarred?.()) {
-        throw new Refusal(texts.textWasChanged);
+    await this.next(async () => {
+      try {
+        const barred = this.isBarred?.();
+        if (barred) throw new Refusal(barred);
+        const answer = await ask("edit", this.question);
+        if (answer.read) this.onedit?.(answer, this.neuron);
+        else this.say(answer.findings);
+      } catch (error) {
+        this.fail(error);
       }
-      const answer = await ask("edit", this.question);
-      if (answer.read) this.onedit?.(answer, this.neuron);
-      else this.say(answer.findings);
-    } catch (error) {
-      this.fail(error);
-    }
+    });
   }
 
   say(findings) {

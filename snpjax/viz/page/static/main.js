@@ -1,12 +1,13 @@
 // The page: what belongs to what.
 
-import { ask, isRecorded, listen, recording, report, watchServer } from "./backend.js";
+import { ask, insist, isRecorded, listen, recording, report, watchServer, whenReturned } from "./backend.js";
 import { Branches } from "./branches.js";
 import { Choices } from "./choices.js";
 import { helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
 import { element, fill, fillTexts, find, saveAs } from "./dom.js";
 import { Editing } from "./editing.js";
 import { GraphView } from "./graph.js";
+import { Incoming } from "./incoming.js";
 import { Inspector } from "./inspector.js";
 import { Network } from "./network.js";
 import { Properties } from "./properties.js";
@@ -38,6 +39,20 @@ const counts = new Counts(run, find("history-counts"));
 const branches = new Branches(run, (text) => transport.say(text));
 historyTabs(["table", "raster", "counts", "branches"], { raster, counts });
 
+const incoming = new Incoming({
+  isTyped: () => editor.isChanged || inspector.isChanged,
+  show: (answer) => {
+    const draft = editor.draft();
+    network.remember();
+    shown(answer, [], { isEdit: true, isReported: false });
+    if (draft !== null) editing.keep(draft);
+  },
+  keep: (answer) => {
+    editing.keep(answer);
+    if (run.model !== null) report(run.model, incoming.revision);
+  },
+});
+
 let opened = null;
 
 const diagramOfView = () => (tabs.open === "graph" ? graph.diagram : network.diagram);
@@ -56,6 +71,7 @@ function show(answer) {
 
 // What an answer says, and which neurons are selected then.
 function shown(answer, selected, { isEdit = false, isReported = true } = {}) {
+  incoming.decide(incoming.keep); // what is edited here meanwhile stays
   const hadFocus = document.activeElement.closest(".node, #neuron") !== null;
   opened = answer;
   editor.show(answer);
@@ -72,7 +88,7 @@ function shown(answer, selected, { isEdit = false, isReported = true } = {}) {
     tabs.show("text");
     return;
   }
-  if (isReported) report(answer.model);
+  if (isReported) report(answer.model, incoming.revision);
   run.begin(answer);
   legend();
   find("tab-graph").hidden = isRecorded && !begun.graph;
@@ -138,6 +154,8 @@ network.diagram.addEventListener("seen", ({ detail }) => {
   choices.see(new Set(detail.flatMap((node) => node.fold?.members ?? node.neuron)));
 });
 network.takes = (neuron) => editing.ends(neuron);
+editor.next = inspector.next = (action) => editing.next(action);
+editor.isHeld = () => incoming.waits;
 editor.onread = (answer) => {
   show(answer);
   if (answer.read) tabs.show("system");
@@ -150,7 +168,14 @@ editor.onname = (name) => {
   const neuron = run.system === null ? -1 : run.names().indexOf(name);
   if (neuron >= 0 && neuron !== network.selected) network.choose([neuron]);
 };
-inspector.isBarred = editing.isBarred = () => editor.isChanged;
+editing.restore = (draft) => {
+  editor.type(draft);
+  tabs.show("text");
+};
+inspector.isBarred = editing.isBarred = () => {
+  if (editor.isChanged) return texts.textWasChanged;
+  return incoming.waits ? texts.decideFirst : null;
+};
 inspector.onedit = (answer, neuron) => {
   network.remember();
   shown(answer, [neuron], { isEdit: true });
@@ -171,7 +196,7 @@ addEventListener("drop", (event) => {
 });
 listenForKeys({ transport, tabs, zoom });
 
-const begun = isRecorded ? recording() : await ask("begin");
+const begun = isRecorded ? recording() : await insist("begin");
 editor.formats(begun.formats);
 if (!isRecorded) editing.palette(begun.palette);
 helpDialog(begun.version);
@@ -186,9 +211,14 @@ if (isRecorded) {
   for (const id of ["open", "save", "picture-page", "explore", "prove"]) find(id).hidden = true;
 }
 show(begun);
-listen((answer) => {
-  network.remember();
-  shown(answer, [], { isEdit: true, isReported: false });
+incoming.revision = begun.revision ?? 0;
+listen((answer, revision) => editing.next(() => incoming.arrive(answer, revision)));
+whenReturned(() => {
+  editor.again();
+  inspector.again();
+  if (run.model === null || incoming.waits) return;
+  report(run.model, incoming.revision);
+  if (run.row.isBlank) transport.attempt(() => run.first());
 });
 if (begun.graph) graph.show(begun.graph);
 watchServer();

@@ -72,7 +72,26 @@ export class TextEditor {
     this.status(texts.isReadLater);
     this.flag("•", texts.wasChanged);
     clearTimeout(this.later);
-    this.later = setTimeout(() => this.follows(), READ_AFTER);
+    this.later = setTimeout(() => this.again(), READ_AFTER);
+  }
+
+  // What is typed and not read yet, if anything is.
+  draft() {
+    if (!this.isChanged) return null;
+    return { name: find("name").value, text: this.field.value, format: find("format").value, isDraft: true };
+  }
+
+  // Type that again.
+  type({ name, text, format }) {
+    find("name").value = name;
+    find("format").value = format;
+    this.field.value = text;
+    this.changed();
+  }
+
+  // Read what was typed, unless somebody has to decide first whether it stays.
+  again() {
+    if (this.isChanged && !this.isHeld?.()) this.next(() => this.follows());
   }
 
   // The drawing follows the text; where that has errors they are listed, and the last system stays.
@@ -144,13 +163,15 @@ export class TextEditor {
     await this.read(find("name").value, this.field.value, find("format").value || null);
   }
 
-  async read(name, text, format = null) {
-    try {
-      this.onread?.(await ask("open", { name, text, format }));
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      this.status(error.message);
-    }
+  read(name, text, format = null) {
+    return this.next(async () => {
+      try {
+        this.onread?.(await ask("open", { name, text, format }));
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        this.status(error.message);
+      }
+    });
   }
 }
 
