@@ -36,12 +36,19 @@ PATIENCE = 60_000  # milliseconds; a step is compiled first
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-@pytest.fixture(scope="module")
-def chromium():
+@contextmanager
+def launched(*flags):
+    """Chromium, with these flags besides the usual ones."""
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, *flags])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture

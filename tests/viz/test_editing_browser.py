@@ -143,8 +143,10 @@ def test_a_lost_server_is_announced(visit):
     page.route("**/api/*", lambda route: route.abort())
     shown(page.locator("#lost")).to_be_visible(timeout=PATIENCE)
     page.locator("#text").press_sequentially("x")
+    shown(page.locator("#text-status")).to_contain_text("server has ended")
     page.unroute("**/api/*")
     shown(page.locator("#lost")).to_be_hidden(timeout=PATIENCE)
+    shown(page.locator("#text-status")).to_contain_text("error")  # what was typed is read
     assert page.input_value("#text").count("x") == NATURALS.count("x") + 1
 
 

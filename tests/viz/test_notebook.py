@@ -1,6 +1,9 @@
 """The page as a widget of a notebook, without a browser."""
 
+import base64
+import gzip
 import json
+import re
 import sys
 from typing import Any
 
@@ -291,8 +294,16 @@ def test_a_missing_library_is_named(monkeypatch):
         snp.view(ring())
 
 
-def test_the_page_of_a_widget_holds_nothing_of_the_system():
-    widget = snp.view(ring())
-    assert "ring" not in widget._page.partition("</style>")[0] and "<iframe" not in widget._page
-    assert widget._page == snp.view(ring(2))._page
-    assert widget.get_state()["_height"] == 640 and "system" not in widget.get_state()
+def test_the_state_of_a_widget_holds_nothing_of_the_system():
+    """It is saved in notebooks, for those who open them: only messages tell what is shown."""
+    name = "unmistakable"
+    front = Front(ring().replace(name=name))
+    state = front.widget.get_state()
+    packed = re.search(r'id="packed">([^<]*)<', state["_page"])
+    assert packed is not None
+    scripts = gzip.decompress(base64.b64decode(packed[1])).decode()
+    texts = [scripts, *(value for value in state.values() if isinstance(value, str))]
+    assert "listen(" in scripts and not any(name in text for text in texts)
+    assert state == {**snp.view(ring(2)).get_state(), "layout": state["layout"]}
+    assert state["_height"] == 640 and "system" not in state
+    assert name in json.dumps(front.answer("begin"))

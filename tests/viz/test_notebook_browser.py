@@ -169,13 +169,161 @@ def test_a_net_is_edited_in_a_notebook(notebook):
     arrives(page, widget, lambda net: list(net.marking) == [4, 0])
 
 
-def test_nothing_of_the_page_reaches_the_notebook(notebook):
+def test_views_of_a_widget_are_stepped_apart(notebook):
     page, show = notebook
     _, frame, _ = show(ring())
+    page.evaluate("void showAgain()")
+    other = page.frame_locator("#second iframe")
+    shown(other.locator("body.ready")).to_be_visible()
+    for view, steps in ((frame, 3), (other, 1), (frame, 1)):
+        for _ in range(steps):
+            view.locator("#step:not([disabled])").click()
+    shown(frame.locator("#where")).to_have_text("step 4 of 4", timeout=PATIENCE)
+    shown(other.locator("#where")).to_have_text("step 1 of 1", timeout=PATIENCE)
+    other.locator("#step").click()
+    shown(other.locator("#where")).to_have_text("step 2 of 2", timeout=PATIENCE)
+
+
+def test_an_edit_in_flight_does_not_replace_what_python_has_set(notebook):
+    page, show = notebook
+    widget, frame, taken = show(ring())
+    page.evaluate("held = []")
+    frame.locator("#tool-add").click()
+    page.wait_for_function("held.length === 1")  # the question for the change
+    alone = widget.system = snp.SpikingSystem([snp.Neuron("alone", 4)])
+    page.evaluate("messages => tell(messages)", taken())
+    page.evaluate("release()")
+    node = frame.locator("#network .neuron")
+    shown(node).to_have_count(1)
+    page.wait_for_function("asked.filter((call) => call === 'shown').length === 2")
+    page.wait_for_timeout(200)
+    assert widget.system is alone and node.count() == 1
+    frame.locator("#tool-undo").click()  # the edit is not lost
+    shown(node).to_have_count(3)
+    arrives(page, widget, lambda system: system.num_neurons == 3)
+
+
+def typed(page, frame, text):
+    """Text at the end of the model's, which makes it wrong."""
+    frame.locator("#tab-text").click()
+    frame.locator("#text").press("Control+End")
+    frame.locator("#text").press_sequentially(text)
+    shown(frame.locator("#text-status")).to_contain_text("error")
+    return frame.locator("#text").input_value()
+
+
+def test_typed_text_is_kept_when_python_sets_another_system(notebook):
+    page, show = notebook
+    widget, frame, taken = show(before := ring())
+    text = typed(page, frame, "}")
+    widget.system = snp.SpikingSystem([snp.Neuron("alone", 4)])
+    page.evaluate("messages => tell(messages)", taken())
+    shown(frame.locator("#incoming")).to_be_visible()
+    assert frame.locator("#text").input_value() == text
+    frame.locator("#text").press("Backspace")  # now it could be read
+    page.wait_for_timeout(1000)
+    assert widget.system.num_neurons == 1 and frame.locator("#title").inner_text() == "ring"
+    frame.locator("#incoming-keep").click()
+    arrives(page, widget, lambda system: system == before)
+    shown(frame.locator("#incoming")).to_be_hidden()
+    shown(frame.locator("#text-status")).to_be_empty()
+    frame.locator("#tab-system").click()
+    for count in (2, 1):  # the system before the text was read, and the one that Python has set
+        frame.locator("#tool-undo").click()
+        shown(frame.locator("#network .neuron")).to_have_count(count)
+
+
+def test_typed_text_comes_back_by_undo_when_another_system_is_shown(notebook):
+    page, show = notebook
+    widget, frame, taken = show(ring())
+    text = typed(page, frame, "}")
+    alone = widget.system = snp.SpikingSystem([snp.Neuron("alone", 4)])
+    page.evaluate("messages => tell(messages)", taken())
+    frame.locator("#incoming-show").click()
+    frame.locator("#tab-system").click()
+    shown(frame.locator("#network .neuron")).to_have_count(1)
+    assert widget.system is alone
+    frame.locator("#tool-undo").click()
+    shown(frame.locator("#text")).to_have_value(text)
+    shown(frame.locator("#text-status")).to_contain_text("error")
+    assert widget.system is alone
+
+
+def test_typed_rules_are_kept_when_python_sets_another_system(notebook):
+    page, show = notebook
+    widget, frame, taken = show(ring())
+    frame.locator("#network .neuron").first.click()
+    frame.locator("#edit-spikes").fill("7")
+    widget.system = snp.SpikingSystem([snp.Neuron("alone", 4)])
+    page.evaluate("messages => tell(messages)", taken())
+    shown(frame.locator("#incoming")).to_be_visible()
+    frame.locator("#neuron button.primary:not([disabled])").click()
+    shown(frame.locator("#edit-findings")).to_contain_text("Decide first")
+    frame.locator("#incoming-keep").click()
+    frame.locator("#neuron button.primary:not([disabled])").click()
+    arrives(page, widget, lambda system: [x.spikes for x in system.neurons] == [7, 0])
+
+
+def test_a_lost_python_is_announced_and_asked_again_when_it_returns(notebook):
+    page, show = notebook
+    widget, frame, _ = show(ring())
+    page.evaluate("isDead = true")
+    frame.locator("#tool-add").click()
+    shown(frame.locator("#lost")).to_contain_text("Python has ended")
+    shown(frame.locator("#message")).to_contain_text("Python has ended")
+    frame.locator("#tab-text").click()
+    text = frame.locator("#text").input_value().replace('"spikes": 1', '"spikes": 5')
+    frame.locator("#text").fill(text)
+    shown(frame.locator("#text-status")).to_contain_text("Python has ended")
+    page.evaluate("isDead = false")
+    shown(frame.locator("#lost")).to_be_hidden()
+    shown(frame.locator("#text-status")).to_be_empty()  # what was typed is read
+    arrives(page, widget, lambda system: system.neurons[0].spikes == 5)
+    frame.locator("#tab-system").click()
+    frame.locator("#tool-add").click()
+    arrives(page, widget, lambda system: system.num_neurons == 3)
+
+
+def test_a_question_that_was_lost_on_its_way_is_refused(notebook):
+    page, show = notebook
+    widget, frame, _ = show(ring())
+    page.evaluate("held = []")
+    frame.locator("#tool-add").click()
+    page.wait_for_function("held.length === 1")
+    page.evaluate("held = null")  # and it never arrives
+    shown(frame.locator("#message")).to_contain_text("did not reach Python", timeout=20_000)
+    shown(frame.locator("#lost")).to_be_hidden()
+    frame.locator("#tool-add").click()
+    arrives(page, widget, lambda system: system.num_neurons == 3)
+
+
+def test_a_kernel_that_was_restarted_is_noticed_without_a_question(notebook):
+    page, show = notebook
+    _, frame, _ = show(ring())
+    page.evaluate("isDead = true")
+    page.evaluate("happens('comm_live_update')")
+    shown(frame.locator("#lost")).to_contain_text("Python has ended")
+
+
+def test_nothing_of_the_page_reaches_the_notebook(notebook):
+    page, show = notebook
+    widget, frame, taken = show(ring())
     reached = frame.locator("body").evaluate(
         "() => { try { return parent.document.title; } catch { return null; } }"
     )
     assert reached is None
+    node = frame.locator("#network .neuron")
+    shown(node).to_have_count(2)
+    # The notebook takes questions of this frame only, and the page systems of the notebook only.
+    own = page.evaluate("asked.length")
+    page.evaluate("() => postMessage({ id: 1, call: 'forged', question: {} }, '*')")
     frame.locator("body").evaluate("() => parent.postMessage({ call: 'nothing' }, '*')")
-    frame.locator("body").evaluate("() => postMessage({ show: {} }, '*')")  # not of the notebook
+    page.wait_for_function(f"asked.length === {own + 1}")
+    assert page.evaluate("asked").count("forged") == 0
+    widget.system = snp.SpikingSystem([snp.Neuron("alone", 4)])
+    (message,) = taken()
+    frame.locator("body").evaluate("(body, message) => postMessage(message, '*')", message)
     frame.locator("#tool-add").click()
+    shown(node).to_have_count(3)
+    page.evaluate("messages => tell(messages)", [message])  # as the notebook does
+    shown(node).to_have_count(1)

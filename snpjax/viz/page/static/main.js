@@ -156,6 +156,7 @@ network.diagram.addEventListener("seen", ({ detail }) => {
 network.takes = (neuron) => editing.ends(neuron);
 editor.next = inspector.next = (action) => editing.next(action);
 editor.isHeld = () => incoming.waits;
+find("incoming-keep").addEventListener("click", () => editor.again());
 editor.onread = (answer) => {
   show(answer);
   if (answer.read) tabs.show("system");
