@@ -298,6 +298,30 @@ def test_branches_are_kept_and_walked(visit):
     assert spikes(page) == first
 
 
+def test_a_branch_that_comes_out_otherwise_is_not_shown_as_it_was(visit):
+    """Not even where only a delay differs."""
+    page = visit()
+    step(page, 2)
+    page.click("#to-start")
+    taken = page.locator("#choices .option:has(.taken)").inner_text()
+    page.locator("#choices .option").filter(has_not_text=taken).last.click()
+    page.click("#step")
+    page.click("#show-branches")
+
+    def delay(route):
+        answer = route.fetch()
+        rows = answer.json()["rows"]
+        rows[0]["timers"] = [[0, 2]]
+        route.fulfill(response=answer, json={"rows": rows})
+
+    page.route("**/api/replay", delay)
+    page.locator("#history-branches button").click()
+    shown(page.locator("#message")).to_contain_text("random")
+    page.unroute("**/api/replay")
+    # What is shown, its first step, has the same spikes as the branch.
+    shown(page.locator("#history-branches")).to_contain_text("but another configuration")
+
+
 def test_a_lasso_plays_as_a_loop(visit):
     ring = snp.SpikingSystem(
         [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y", 0, ["a -> a"]), snp.Neuron("z", 1)],

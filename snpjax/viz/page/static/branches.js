@@ -2,7 +2,7 @@
 
 import { Refusal } from "./backend.js";
 import { element, fill, find, hint } from "./dom.js";
-import { splitOf } from "./run.js";
+import { areSame, splitOf } from "./run.js";
 import { texts } from "./texts.js";
 
 const MOST_BRANCHES = 200;
@@ -68,7 +68,10 @@ export class Branches {
     const differs = run.row.spikes.flatMap((count, neuron) =>
       other.spikes[neuron] === count ? [] : [texts.insteadOf(names[neuron], other.spikes[neuron], count)],
     );
-    if (differs.length === 0) return run.words.same(run.position);
+    if (differs.length === 0) {
+      const same = run.words.same(run.position);
+      return areSame(run.row, other) ? same : texts.otherConfiguration(same);
+    }
     const more = differs.length - MOST_DIFFERENCES;
     const list = differs.slice(0, MOST_DIFFERENCES).join(", ");
     return texts.differsInStep(run.position, more > 0 ? `${list} ${texts.andMore(more)}` : list);

@@ -10,6 +10,9 @@ export const CHOOSER = -1;
 // What the server says of a configuration; the rest is derived.
 const FIELDS = ["step", "spikes", "timers", "pending", "flights", "options", "subsets", "taken", "texts", "halted", "fired", "emitted", "outputs", "network", "parents"];
 
+// What a configuration is, with what may happen next.
+const CONFIGURATION = ["spikes", "timers", "pending", "flights", "network", "options", "subsets"];
+
 const OF_SYSTEM = {
   counted: texts.spikes,
   beginning: texts.spikesInBeginning,
@@ -195,12 +198,11 @@ export class Run extends EventTarget {
     const answer = await this.asked("replay", { at: split, steps }, split + 1, true);
     if (answer === null) return undefined;
     this.position = position;
-    if (rows.every((row, at) => String(row.spikes) === String(this.rows[at]?.spikes))) {
-      this.rows = [...rows]; // the same ones as before, not their like
-    } else {
-      throw new Refusal(texts.madeAtRandom);
-    }
-    return this.announce("moved");
+    const isSame = rows.every((row, at) => areSame(row, this.rows[at]));
+    if (isSame) this.rows = [...rows]; // the same ones as before, not their like
+    this.announce("moved");
+    if (!isSame) throw new Refusal(texts.madeAtRandom);
+    return undefined;
   }
 
   async extend(at, count, toEnd) {
@@ -364,6 +366,13 @@ function blank(spikes) {
     done: none,
     sent: none,
   };
+}
+
+// Whether two rows are the same configuration, not only the same spikes.
+export function areSame(row, other) {
+  if (row === other || other === undefined) return row === other;
+  const isSame = (name) => row[name] === other[name] || JSON.stringify(row[name]) === JSON.stringify(other[name]);
+  return CONFIGURATION.every(isSame);
 }
 
 // The last step that two computations share.

@@ -269,6 +269,7 @@ export const texts = {
   hasNoStep: (step) => `has no step ${step}`,
   insteadOf: (name, other, own) => `${name} ${other} instead of ${own}`,
   sameSpikes: (step) => `same spikes in step ${step}`,
+  otherConfiguration: (same) => `${same}, but another configuration: delays, spikes in flight or synapses differ`,
   sameTokens: (step) => `same tokens in step ${step}`,
   differsInStep: (step, list) => `in step ${step}: ${list}`,
 
