@@ -89,7 +89,8 @@ class NetStepper(AbstractStepper[NetSolution]):
         solution = self.net.solution(made.trajectory(has_outputs=False))
         ranks = {transition: rank for rank, transition in enumerate(order[may_fire].tolist())}
         options = {CHOOSER: ranks} if ranks else {}
-        return Moment(machine, made.state, options, solution, bool(made.is_halted))
+        ended = bool(made.is_halted)
+        return Moment(machine, made.state, options, solution, ended, None, {}, {})
 
 
 def _candidates(machine: ScanningMachine, state: Any) -> Bool[Array, " transitions"]:

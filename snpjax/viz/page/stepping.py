@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -26,7 +27,6 @@ from ...spiking import (
     SynapseRules,
     applicable,
 )
-from ...spiking.step.plasticity import PlasticState
 from ...spiking.view.run_text import label_rules
 from ...trajectory import Save, Trajectory
 from .described import exact, listed, network_json
@@ -98,9 +98,9 @@ class Moment(NamedTuple, Generic[SolutionT]):
     options: dict[int, dict[int, int]]
     solution: SolutionT
     is_halted: bool
-    network: Network | None = None
-    subsets: SubsetsOfRules = {}
-    taken: Mapping[int, int] = {}
+    network: Network | None
+    subsets: SubsetsOfRules
+    taken: Mapping[int, int]
 
     @property
     def counts(self) -> Int[np.ndarray, " columns"]:
@@ -207,7 +207,7 @@ class Stepper(AbstractStepper[Solution]):
     refusal = "Rule {rule} of neuron {neuron} is not applicable now."
 
     def __init__(self, system: SpikingSystem):
-        self.system = system
+        self.system, self._choosers = system, choosers_of(system)
         machine = system.lower(numbered=True, count_dtype=np.int64).machine
         with precision_of(machine):
             self.moments = [self._moment(machine, begun(machine, _seen))]
@@ -294,22 +294,98 @@ class Stepper(AbstractStepper[Solution]):
             slots.setdefault(neuron, {}).setdefault(rule, slot)
         options = {neuron: dict(sorted(rules.items())) for neuron, rules in slots.items()}
         network = solution.network() if system.changes_network else None
-        subsets, taken, state = {}, {}, made.state
-        if network is not None and isinstance(state.network, PlasticState):
-            due = pending_turns(machine, state.network, number)
-            subsets = subsets_of_plasticity(system, network, options, due)
-            if before is not None and before.network is not None:
-                fired = {i: r for i, r in enumerate(solution.rules[0].tolist()) if r != NO_RULE}
-                taken = taken_by_plasticity(before.subsets, before.network, network, fired)
-        elif isinstance(system.variant, Astrocytes):
-            opens = np.flatnonzero(np.asarray(state.timers)[: system.num_neurons] == 1).tolist()
-            leaves = {neuron: int(state.pending[neuron]) for neuron in opens}
-            subsets = subsets_of_astrocytes(system, options, leaves)
-            if made.record is not None:
-                passes = made.record.detail.network
-                taken = taken_by_astrocytes(system, solution.emissions[0], passes)
-        ended = bool(made.is_halted)
-        return Moment(machine, state, options, solution, ended, network, subsets, taken)
+        moment = Moment(
+            machine, made.state, options, solution, bool(made.is_halted), network, {}, {}
+        )
+        subsets = self._choosers.subsets(moment, number)
+        if before is None:
+            return moment._replace(subsets=subsets)
+        taken = self._choosers.taken(before, moment, made.record)
+        return moment._replace(subsets=subsets, taken=taken)
+
+
+class AbstractChoosers(abc.ABC):
+    """Who chooses something else than rules: neurons their synapses, astrocytes their decisions."""
+
+    system: SpikingSystem
+
+    @abc.abstractmethod
+    def subsets(self, moment: Moment[Solution], number: Any) -> SubsetsOfRules:
+        """What may be chosen next; `number` says which rule a slot is."""
+
+    @abc.abstractmethod
+    def taken(
+        self, before: Moment[Solution], moment: Moment[Solution], record: Any
+    ) -> Mapping[int, int]:
+        """What was chosen in the step between two configurations."""
+
+
+@dataclass(frozen=True)
+class NoChoosers(AbstractChoosers):
+    """Where all is decided by rules."""
+
+    system: SpikingSystem
+
+    def subsets(self, moment: Moment[Solution], number: Any) -> SubsetsOfRules:
+        del moment, number
+        return {}
+
+    def taken(
+        self, before: Moment[Solution], moment: Moment[Solution], record: Any
+    ) -> Mapping[int, int]:
+        del before, moment, record
+        return {}
+
+
+@dataclass(frozen=True)
+class PlasticChoosers(AbstractChoosers):
+    """Neurons whose plasticity rules create and delete synapses."""
+
+    system: SpikingSystem
+
+    def subsets(self, moment: Moment[Solution], number: Any) -> SubsetsOfRules:
+        assert moment.network is not None
+        due = pending_turns(moment.machine, moment.state.network, number)
+        return subsets_of_plasticity(self.system, moment.network, moment.options, due)
+
+    def taken(
+        self, before: Moment[Solution], moment: Moment[Solution], record: Any
+    ) -> Mapping[int, int]:
+        del record
+        assert before.network is not None and moment.network is not None
+        rules = moment.solution.rules[0].tolist()
+        fired = {neuron: rule for neuron, rule in enumerate(rules) if rule != NO_RULE}
+        return taken_by_plasticity(before.subsets, before.network, moment.network, fired)
+
+
+@dataclass(frozen=True)
+class AstrocyteChoosers(AbstractChoosers):
+    """Astrocytes that let spikes pass or suppress them."""
+
+    system: SpikingSystem
+
+    def subsets(self, moment: Moment[Solution], number: Any) -> SubsetsOfRules:
+        del number
+        state, size = moment.state, self.system.num_neurons
+        opens = np.flatnonzero(np.asarray(state.timers)[:size] == 1).tolist()
+        leaves = {neuron: int(state.pending[neuron]) for neuron in opens}
+        return subsets_of_astrocytes(self.system, moment.options, leaves)
+
+    def taken(
+        self, before: Moment[Solution], moment: Moment[Solution], record: Any
+    ) -> Mapping[int, int]:
+        del before
+        emissions = moment.solution.emissions[0]
+        return taken_by_astrocytes(self.system, emissions, record.detail.network)
+
+
+def choosers_of(system: SpikingSystem) -> AbstractChoosers:
+    """Who chooses something else than rules in a system."""
+    if isinstance(system.variant, Astrocytes):
+        return AstrocyteChoosers(system)
+    if system.is_growing or system.plastic_rules is None:
+        return NoChoosers(system)
+    return PlasticChoosers(system)
 
 
 def _flights(solution: Solution) -> list[list[int | str]]:
