@@ -137,6 +137,15 @@ def test_the_drawing_follows_the_text_and_the_text_the_drawing(visit):
     shown(page.locator("#neuron h3")).to_have_text("chooser")
 
 
+def test_a_text_that_was_opened_with_errors_is_mended_by_typing(visit):
+    page = visit(text=f"{NATURALS}}}")
+    shown(page.locator("body.unread")).to_be_visible()
+    page.locator("#text").press("Control+End")
+    page.locator("#text").press("Backspace")
+    shown(page.locator("#network .neuron")).to_have_count(3)
+    shown(page.locator("#text-status")).to_be_empty()
+
+
 def test_a_lost_server_is_announced(visit):
     page = visit()
     page.click("#tab-text")

@@ -233,10 +233,14 @@ def test_typed_text_is_kept_when_python_sets_another_system(notebook):
         shown(frame.locator("#network .neuron")).to_have_count(count)
 
 
-def test_typed_text_comes_back_by_undo_when_another_system_is_shown(notebook):
+@pytest.mark.parametrize("is_read", [False, True])
+def test_typed_text_comes_back_by_undo_when_another_system_is_shown(notebook, is_read):
     page, show = notebook
     widget, frame, taken = show(ring())
     text = typed(page, frame, "}")
+    if is_read:  # in vain, so that nothing is drawn
+        frame.locator("#text").press("Control+Enter")
+        shown(frame.locator("body.unread")).to_be_visible()
     alone = widget.system = snp.SpikingSystem([snp.Neuron("alone", 4)])
     page.evaluate("messages => tell(messages)", taken())
     frame.locator("#incoming-show").click()
@@ -282,6 +286,18 @@ def test_a_lost_python_is_announced_and_asked_again_when_it_returns(notebook):
     frame.locator("#tab-system").click()
     frame.locator("#tool-add").click()
     arrives(page, widget, lambda system: system.num_neurons == 3)
+
+
+def test_a_view_that_opens_without_python_begins_when_it_returns(notebook):
+    page, show = notebook
+    show(ring())
+    page.evaluate("isDead = true")
+    page.evaluate("void showAgain()")
+    other = page.frame_locator("#second iframe")
+    shown(other.locator("#lost")).to_contain_text("Python has ended")
+    page.evaluate("isDead = false")
+    shown(other.locator("#network .neuron")).to_have_count(2, timeout=20_000)
+    shown(other.locator("#lost")).to_be_hidden()
 
 
 def test_a_question_that_was_lost_on_its_way_is_refused(notebook):

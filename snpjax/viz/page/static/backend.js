@@ -143,9 +143,9 @@ export async function ask(call, question = {}) {
     lose(texts.lost);
     throw new Unanswered(texts.serverEnded);
   }
-  regain();
   const isJson = response.headers.get("Content-Type") === "application/json";
-  if (!isJson) throw new Refusal(text.trim());
+  if (!isJson) throw new Refusal(text.trim()); // of another server, perhaps
+  regain();
   const answer = JSON.parse(text);
   if (!response.ok) throw new Refusal(answer.refused);
   return answer;
@@ -154,5 +154,5 @@ export async function ask(call, question = {}) {
 // Notice when the server is gone, and when it is back: what was typed is still there.
 export function watchServer() {
   if (isRecorded || isFramed) return;
-  setInterval(() => ask("alive").catch(() => {}), PULSE);
+  setInterval(() => ask("alive").catch(() => lose(texts.lost)), PULSE);
 }

@@ -40,7 +40,7 @@ const branches = new Branches(run, (text) => transport.say(text));
 historyTabs(["table", "raster", "counts", "branches"], { raster, counts });
 
 const incoming = new Incoming({
-  isTyped: () => editor.isChanged || inspector.isChanged,
+  isTyped: () => editor.draft() !== null || inspector.isChanged,
   show: (answer) => {
     const draft = editor.draft();
     network.remember();

@@ -148,6 +148,7 @@ export class Network extends EventTarget {
 
   // Keep the places for the drawing after an edit.
   remember() {
+    if (this.run.system === null) return; // a text with errors was opened
     const { neurons } = this.run.system; // by the names of the beginning
     const place = ({ label, x, y }, neuron) => [neurons[neuron]?.name ?? label, [x, y]];
     this.places = new Map(this.neurons.map(place));

@@ -12,6 +12,7 @@ export class TextEditor {
     this.field = find("text");
     this.lines = find("lines");
     this.isChanged = false; // since it was read
+    this.isUnread = false; // because of its errors
     this.findings = find("findings");
     this.field.addEventListener("input", () => this.changed());
     this.field.addEventListener("keyup", () => this.named());
@@ -40,6 +41,7 @@ export class TextEditor {
   show({ name, text, findings, more, read }) {
     clearTimeout(this.later);
     this.isChanged = false;
+    this.isUnread = !read;
     find("name").value = name;
     if (this.field.value !== text) this.field.value = text;
     this.numbers();
@@ -75,9 +77,9 @@ export class TextEditor {
     this.later = setTimeout(() => this.again(), READ_AFTER);
   }
 
-  // What is typed and not read yet, if anything is.
+  // What is not drawn, if anything is: it was typed just now, or has errors.
   draft() {
-    if (!this.isChanged) return null;
+    if (!this.isChanged && !this.isUnread) return null;
     return { name: find("name").value, text: this.field.value, format: find("format").value, isDraft: true };
   }
 
