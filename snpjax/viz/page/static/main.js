@@ -71,10 +71,10 @@ function show(answer) {
 
 // What an answer says, and which neurons are selected then.
 function shown(answer, selected, { isEdit = false, isReported = true } = {}) {
-  incoming.decide(incoming.keep); // what is edited here meanwhile stays
   const hadFocus = document.activeElement.closest(".node, #neuron") !== null;
   opened = answer;
   editor.show(answer);
+  incoming.decide(incoming.keep); // what is edited here meanwhile stays
   document.title = `${answer.name} · snpjax`;
   find("title").textContent = (answer.read && answer.system.name) || answer.name;
   find("subtitle").textContent = subtitle(answer);
