@@ -154,9 +154,6 @@ network.diagram.addEventListener("seen", ({ detail }) => {
   choices.see(new Set(detail.flatMap((node) => node.fold?.members ?? node.neuron)));
 });
 network.takes = (neuron) => editing.ends(neuron);
-editor.next = inspector.next = (action) => editing.next(action);
-editor.isHeld = () => incoming.waits;
-find("incoming-keep").addEventListener("click", () => editor.again());
 editor.onread = (answer) => {
   show(answer);
   if (answer.read) tabs.show("system");
@@ -169,6 +166,9 @@ editor.onname = (name) => {
   const neuron = run.system === null ? -1 : run.names().indexOf(name);
   if (neuron >= 0 && neuron !== network.selected) network.choose([neuron]);
 };
+editor.next = inspector.next = (action) => editing.next(action);
+editor.isHeld = () => incoming.waits;
+find("incoming-keep").addEventListener("click", () => editor.again());
 editing.restore = (draft) => {
   editor.type(draft);
   tabs.show("text");
