@@ -5,13 +5,17 @@ import gzip
 import json
 import re
 import sys
+from collections import deque
 from typing import Any
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 import snpjax as snp
 from snpjax.io import ReadError
 from snpjax.sleptsov import net_of_text
+from snpjax.viz.page.texts import opened_system
 
 
 pytest.importorskip("anywidget", reason="no anywidget (pip install '.[notebook]')")
@@ -178,6 +182,71 @@ def test_other_views_of_the_widget_show_an_edit_too():
     assert front.system.num_neurons == 4 and set(front.take()) == {"one", "three"}
     assert "meanwhile" in front.shown(edited["model"])["refused"]
     assert front.system.num_neurons == 4
+
+
+class SlowPage:
+    """A page whose messages take their time in both directions, as main.js handles them: an edit is
+    answered and shown before a system that arrived meanwhile."""
+
+    def __init__(self, front, view):
+        self.front, self.view = front, view
+        self.questions, self.arrived = deque(), deque()
+        begun = front.answer("begin", view=view)
+        self.model, self.text, self.revision = begun["model"], begun["text"], begun["revision"]
+        self.edits = False
+
+    def edit(self):
+        if not self.edits:
+            self.edits = True
+            add = {"model": self.model, "operations": [{"do": "add", "neurons": [{}]}]}
+            self.questions.append(("change", add))
+
+    def ask(self):
+        """One question reaches Python, and its answer starts on its way."""
+        if self.questions:
+            call, question = self.questions.popleft()
+            answer = self.front.ask(call, question, view=self.view)
+            if call == "change":
+                self.arrived.append(answer["answer"])
+
+    def take(self):
+        """One message reaches the page."""
+        edited = next((x for x in self.arrived if "show" not in x), None)
+        if edited is not None:
+            self.arrived.remove(edited)
+            self.model, self.text, self.edits = edited["model"], edited["text"], False
+            self.questions.append(("shown", {"model": self.model, "revision": self.revision}))
+        elif self.arrived and not self.edits:
+            message = self.arrived.popleft()
+            if message["revision"] > self.revision:
+                self.revision = message["revision"]
+                self.model, self.text = message["show"]["model"], message["show"]["text"]
+
+
+@given(st.lists(st.integers(0, 6), max_size=25))
+def test_all_views_show_the_system_in_the_end_however_messages_cross(turns):
+    front = Front(ring())
+    pages = [SlowPage(front, view) for view in ("one", "two")]
+
+    def post():
+        for message in front.told:
+            next(x for x in pages if x.view == message["view"]).arrived.append(message)
+        front.told.clear()
+
+    def assign():
+        front.widget.system = ring(front.system.neurons[0].spikes + 1)
+
+    actions = [assign, *(act for x in pages for act in (x.edit, x.ask, x.take))]
+    for turn in turns:
+        actions[turn]()
+        post()
+    while any(x.questions or x.arrived for x in pages):
+        for page in pages:
+            page.ask()
+            post()
+            page.take()
+    wanted = opened_system(front.system).text
+    assert [page.text for page in pages] == [wanted, wanted]
 
 
 def test_views_of_a_widget_are_stepped_apart():

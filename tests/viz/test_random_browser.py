@@ -26,7 +26,7 @@ TEXTS = ["n3 > 2", "a -> a", "a^2/a -> a; 1", "3", "x", "always output <= 2", "(
 ACTIONS = 60
 #: How much more than the fourth round later ones may hold, however many there are. Chromium itself
 #: keeps the last 1,000 edits of text fields with their nodes, so that they can be undone.
-MEGABYTES, NODES = 0.5, 600
+MEGABYTES, NODES = 0.3, 1000
 
 # The middle of a visible control, by number; none that opens a dialog of the browser, and no PNG:
 # Chromium keeps the documents of some SVG images.
