@@ -159,6 +159,17 @@ def test_a_lost_server_is_announced(visit):
     assert page.input_value("#text").count("x") == NATURALS.count("x") + 1
 
 
+def test_the_first_step_is_prepared_when_the_server_returns(visit):
+    page = visit()
+    page.locator("#step:not([disabled])").wait_for()
+    page.route("**/api/first", lambda route: route.abort())
+    page.keyboard.press("a")
+    shown(page.locator("#message")).to_contain_text("server")
+    page.unroute("**/api/first")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    step(page)
+
+
 def test_undo_works_after_the_server_was_gone(visit):
     page = visit()
     page.keyboard.press("a")

@@ -288,6 +288,25 @@ def test_a_lost_python_is_announced_and_asked_again_when_it_returns(notebook):
     arrives(page, widget, lambda system: system.num_neurons == 3)
 
 
+def test_a_python_that_is_late_answers_once(notebook):
+    page, show = notebook
+    widget, frame, _ = show(ring())
+    page.evaluate("held = []")
+    frame.locator("#tab-text").click()
+    text = frame.locator("#text").input_value().replace('"spikes": 1', '"spikes": 5')
+    frame.locator("#text").fill(text)
+    shown(frame.locator("#lost")).to_contain_text("it is busy", timeout=20_000)
+    page.evaluate("release()")
+    shown(frame.locator("#lost")).to_be_hidden()
+    shown(frame.locator("#text-status")).to_be_empty()
+    arrives(page, widget, lambda system: system.neurons[0].spikes == 5)
+    page.wait_for_timeout(500)
+    frame.locator("#tab-system").click()
+    frame.locator("#tool-undo").click()
+    arrives(page, widget, lambda system: system.neurons[0].spikes == 1)
+    shown(frame.locator("#tool-undo")).to_be_disabled()
+
+
 def test_a_view_that_opens_without_python_begins_when_it_returns(notebook):
     page, show = notebook
     show(ring())

@@ -219,7 +219,7 @@ whenReturned(() => {
   inspector.again();
   if (run.model === null || incoming.waits) return;
   report(run.model, incoming.revision);
-  if (run.row.isBlank) transport.attempt(() => run.first());
+  if (run.isStuck) transport.attempt(() => run.first());
 });
 if (begun.graph) graph.show(begun.graph);
 watchServer();

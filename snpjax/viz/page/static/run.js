@@ -45,6 +45,7 @@ export class Run extends EventTarget {
     this.kept = []; // branches that a file holds
     this.loop = null; // the row that the last one repeats, if they go round for ever
     this.busy = false;
+    this.isStuck = false; // because nobody answered in the beginning
   }
 
   // A model that was read: its description, before anything of it was run.
@@ -64,7 +65,12 @@ export class Run extends EventTarget {
 
   async first() {
     const { model, rows: begun } = this;
-    const { rows, refused, branches, loop } = isRecorded ? recording() : await ask("first", { model });
+    this.isStuck = false;
+    const stuck = (error) => {
+      this.isStuck = begun === this.rows;
+      throw error;
+    };
+    const { rows, refused, branches, loop } = isRecorded ? recording() : await ask("first", { model }).catch(stuck);
     if (begun !== this.rows) return null; // another one was opened meanwhile, or the same one again
     for (const { name, from, rows: own } of branches ?? []) {
       const before = rows.slice(0, from + 1);

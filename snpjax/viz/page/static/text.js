@@ -93,7 +93,7 @@ export class TextEditor {
 
   // Read what was typed, unless somebody has to decide first whether it stays.
   again() {
-    if (this.isChanged && !this.isHeld?.()) this.next(() => this.follows());
+    this.next(() => (this.isChanged && !this.isHeld?.() ? this.follows() : undefined));
   }
 
   // The drawing follows the text; where that has errors they are listed, and the last system stays.
