@@ -23,7 +23,8 @@ export class Editing {
     diagram.addEventListener("connect", ({ detail }) => {
       if (typeof detail.to === "number") this.connect([detail.from], detail.to);
     });
-    diagram.svg.addEventListener("pointermove", (event) => (this.pointer = event));
+    // Where it is, not the event, which would keep what it was on.
+    diagram.svg.addEventListener("pointermove", ({ clientX, clientY }) => (this.pointer = { clientX, clientY }));
     diagram.svg.addEventListener("pointerleave", () => (this.pointer = null));
     const buttons = {
       "tool-add": () => this.add(null),
