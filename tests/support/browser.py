@@ -83,13 +83,13 @@ def visit(chromium):
         page = context.new_page()
         wrong = []
         own = url.rpartition("/")[0] if server is None else url
-        page.on("pageerror", lambda error: wrong.append(f"{error}"))
+        page.on("pageerror", lambda error: wrong.append(f"{error}\n{error.stack}"))
         page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
         page.on(
             "request",
             lambda asked: asked.url.startswith((own, "data:", "blob:")) or wrong.append(asked.url),
         )
-        page.server = server
+        page.server, page.wrong = server, wrong
         for file, script in (scripts or {}).items():
             page.route(f"**/{file}", partial(_answer, script=script))
         left.append((context, server, wrong))
@@ -103,7 +103,7 @@ def visit(chromium):
         if server is not None:
             server.shutdown()
             server.server_close()
-        assert not wrong
+        assert not wrong, wrong
 
 
 def _answer(route, *, script):

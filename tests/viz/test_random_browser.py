@@ -139,8 +139,7 @@ def lasting(usual, mark):
 def test_random_actions_leave_the_page_as_it_was(visit, seconds):
     print("seed", SEED)
     page = visit()
-    failed = []
-    page.on("response", lambda answer: answer.status >= 500 and failed.append(answer.text()))
+    page.on("response", lambda answer: answer.status >= 500 and page.wrong.append(answer.text()))
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
     hand = Hand(page, SEED)
@@ -149,11 +148,11 @@ def test_random_actions_leave_the_page_as_it_was(visit, seconds):
     while time.monotonic() < end or len(rounds) < 8:
         for _ in range(ACTIONS):
             hand.act()
+            assert not page.wrong, (page.wrong, SEED, *hand.done)
         hand.begin_again()
         rounds.append(held(session))
         if len(rounds) % 20 == 0:
             print(f"round {len(rounds)}: {rounds[-1][0]:.3f} MB, {rounds[-1][1]} nodes", flush=True)
-        assert not failed, (failed, SEED, *hand.done)
     # A single round may keep the drawing before it, for what the pointer was on; the first two fill
     # caches, of compiled scripts and of widths of texts.
     start, last = ([min(own) for own in zip(*x, strict=True)] for x in (rounds[2:5], rounds[-3:]))
