@@ -57,6 +57,23 @@ def test_removal_takes_what_belongs_to_a_neuron():
     assert not changed(pair(), {"do": "remove", "synapses": [[0, 1]]}).synapses
 
 
+def test_delays_of_synapses_are_given_copied_and_removed():
+    delayed = changed(pair(), {"do": "delay", "synapses": [[0, 1, 3]]})
+    assert delayed == pair().replace(variant=snp.SynapseDelays({("x", "y"): 3}))
+    copied = changed(delayed, {"do": "duplicate", "neurons": [0, 1]})
+    own = {("x", "y"): 3, ("x_1", "y_1"): 3}
+    assert copied.variant == snp.SynapseDelays(own)
+    for operation in ({"synapses": [[2, 3]]}, {"neurons": [3]}):
+        assert changed(copied, {"do": "remove", **operation}).variant == delayed.variant
+    assert changed(delayed, {"do": "remove", "synapses": [[0, 1]]}).variant is None
+    assert changed(delayed, {"do": "delay", "synapses": [[0, 1, 0]]}) == pair()
+    other = pair().replace(variant=snp.Exhaustive())
+    with pytest.raises(Refused, match="The variant Exhaustive"):
+        changed(other, {"do": "delay", "synapses": [[0, 1, 3]]})
+    with pytest.raises(ValueError, match="delay"):
+        changed(pair(), {"do": "delay", "synapses": [[0, 1, -1]]})
+
+
 def test_a_name_changes_wherever_it_stands():
     rules = snp.PlasticityRule(snp.Guard("a"), 1, "+", 1, ["y"])
     system = pair().replace(neurons=[snp.Neuron("x", 1, [rules]), snp.Neuron("y")])
@@ -206,6 +223,11 @@ def test_a_net_loses_nodes_and_arcs():
     assert left.marking.tolist() == [0] and not len(left.inputs)
     assert left.outputs.triples() == [(0, 0, 2)]
     assert not len(changed_net(net(), {"do": "remove", "synapses": [[2, 1]]}).outputs)
+    both = changed_net(net(), {"do": "connect", "synapses": [[0, 2, 5]], "kind": "inhibitor"})
+    one = changed_net(both, {"do": "remove", "synapses": [[0, 2]], "kind": "inhibitor"})
+    assert not len(one.inhibitors) and one.inputs == both.inputs
+    other = changed_net(both, {"do": "remove", "synapses": [[0, 2]], "kind": ""})
+    assert not len(other.inputs) and other.inhibitors == both.inhibitors
     renamed = changed_net(net(), {"do": "rename", "neuron": 2, "name": "fire"})
     assert list(renamed.transition_names) == ["fire"]
 

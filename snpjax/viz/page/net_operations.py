@@ -25,7 +25,8 @@ def changed_net(net: SleptsovNet, operation: Operation) -> SleptsovNet:
     - `operation`: its name is under `"do"`:
       - `add`: `places` and `transitions`, lists of objects with a `name`, which is optional, and
         the `tokens` of a place.
-      - `remove`: `neurons` (numbers of nodes) and `synapses` (pairs of nodes), each optional.
+      - `remove`: `neurons` (numbers of nodes) and `synapses` (pairs of nodes), each optional; with
+        a `kind`, only the arcs of that kind.
       - `rename`: `neuron`, `name`.
       - `connect`: `synapses`, triples with weights, and their `kind`: `""`, `"inhibitor"` or
         `"test"`.
@@ -78,12 +79,15 @@ def _remove(net: SleptsovNet, operation: Operation) -> SleptsovNet:
     place_of = {old: new for new, old in enumerate(places)}
     transition_of = {old: new for new, old in enumerate(transitions)}
 
-    def left(arcs: Arcs, *, is_output: bool) -> Arcs:
+    wanted = None if operation.get("kind") is None else _field(operation)
+
+    def left(field: str) -> Arcs:
+        own = pairs if wanted in (None, field) or field == "outputs" else set()
         return Arcs.of(
             (place_of[p], transition_of[t], weight)
-            for p, t, weight in arcs.triples()
+            for p, t, weight in getattr(net, field).triples()
             if p in place_of and t in transition_of
-            if ((num + t, p) if is_output else (p, num + t)) not in pairs
+            if ((num + t, p) if field == "outputs" else (p, num + t)) not in own
         )
 
     return net.replace(
@@ -91,8 +95,7 @@ def _remove(net: SleptsovNet, operation: Operation) -> SleptsovNet:
         num_transitions=len(transitions),
         place_names=[net.place_names[p] for p in places],
         transition_names=[net.transition_names[t] for t in transitions],
-        outputs=left(net.outputs, is_output=True),
-        **{kind: left(getattr(net, kind), is_output=False) for kind in _KINDS.values()},
+        **{field: left(field) for field in ("outputs", *_KINDS.values())},
         priorities=[
             (transition_of[a], transition_of[b])
             for a, b in net.priorities.tolist()
@@ -115,15 +118,12 @@ def _with(names: Sequence[str], number: int, name: str) -> list[str]:
 
 
 def _connect(net: SleptsovNet, operation: Operation) -> SleptsovNet:
-    kind = operation.get("kind", "")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise Refused(f"`kind` is {kind!r:.60}. Give one of {', '.join(map(repr, _KINDS))}.")
-    num, field = net.num_places, _KINDS[kind]
+    num, field = net.num_places, _field(operation)
     weights = {name: _weights(getattr(net, name)) for name in (field, "outputs")}
     for source, target, weight in tuples(operation, "synapses", 3, _size(net)):
         if source < num <= target:
             weights[field][source, target - num] = weight
-        elif target < num <= source and not kind:
+        elif target < num <= source and field == "inputs":
             weights["outputs"][target, source - num] = weight
         else:
             raise Refused("An arc joins a place and a transition; a test begins at a place.")
@@ -133,6 +133,14 @@ def _connect(net: SleptsovNet, operation: Operation) -> SleptsovNet:
             for name, own in weights.items()
         }
     )
+
+
+def _field(operation: Operation) -> str:
+    """The field of a net with the arcs that an operation means."""
+    kind = operation.get("kind", "")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise Refused(f"`kind` is {kind!r:.60}. Give one of {', '.join(map(repr, _KINDS))}.")
+    return _KINDS[kind]
 
 
 def _weights(arcs: Arcs) -> dict[tuple[int, int], int]:

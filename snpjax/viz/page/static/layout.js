@@ -2,7 +2,7 @@
 // too many for either.
 
 import { Graph, layout as dagre } from "../vendor/dagre.esm.js";
-import { beside } from "./growth.js";
+import { beside } from "./places.js";
 
 // Layers of more take seconds.
 const MOST_LAYERED = { nodes: 400, edges: 1500, crossed: 2500 };

@@ -54,9 +54,9 @@ function show(answer) {
   shown(answer, []);
 }
 
-// What an answer says, and which neurons are selected then.
-function shown(answer, selected, { isEdit = false, isReported = true } = {}) {
-  const hadFocus = document.activeElement.closest(".node, #neuron") !== null;
+// What an answer says, which neurons are selected then, and what is to be said of it.
+function shown(answer, selected, { isEdit = false, isReported = true, note = null } = {}) {
+  const hadFocus = document.activeElement.closest("#network, #neuron") !== null;
   opened = answer;
   editor.show(answer);
   document.title = `${answer.name} · snpjax`;
@@ -82,7 +82,7 @@ function shown(answer, selected, { isEdit = false, isReported = true } = {}) {
   if (answer.remarks?.length > 0) inspector.say(answer.remarks);
   if (answer.findings.length > 0) transport.say(answer.findings[0].message);
   // It is drawn; what may happen in it is said when that is compiled.
-  transport.attempt(() => (answer.query ? run.witness(answer.query) : run.first()));
+  transport.attempt(async () => (await (answer.query ? run.witness(answer.query) : run.first())) ?? note);
 }
 
 function subtitle({ read, name, system, edited }) {
@@ -137,7 +137,7 @@ network.addEventListener("selected", selected);
 network.diagram.addEventListener("seen", ({ detail }) => {
   choices.see(new Set(detail.flatMap((node) => node.fold?.members ?? node.neuron)));
 });
-network.takes = (neuron) => editing.ends(neuron);
+network.takes = (neurons) => editing.ends(neurons);
 editor.onread = (answer) => {
   show(answer);
   if (answer.read) tabs.show("system");
@@ -156,6 +156,10 @@ inspector.onedit = (answer, neuron) => {
   shown(answer, [neuron], { isEdit: true });
 };
 inspector.onchange = (operations, options) => editing.change(operations, options);
+inspector.onfold = () => editing.fold();
+inspector.isFolded = (neuron) => network.folds.of.has(neuron);
+inspector.onremove = () => editing.remove();
+inspector.onpick = (edge) => network.chooseEdge(edge);
 for (const button of document.querySelectorAll("[data-zoom]")) {
   button.addEventListener("click", () => zoom(button.dataset.zoom));
 }

@@ -15,12 +15,16 @@ const OF_SYSTEM = {
   beginning: texts.spikesInBeginning,
   same: texts.sameSpikes,
   moreToSelect: texts.moreNeuronsToSelect,
+  edges: texts.synapses,
+  edgeOf: () => texts.synapse,
 };
 const OF_NET = {
   counted: texts.tokens,
   beginning: texts.tokensInBeginning,
   same: texts.sameTokens,
   moreToSelect: texts.morePlacesToSelect,
+  edges: texts.arcs,
+  edgeOf: (shape) => texts.arcKinds[shape ?? ""],
 };
 
 export class Run extends EventTarget {

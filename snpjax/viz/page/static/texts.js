@@ -5,8 +5,11 @@ const LANGUAGE = "en";
 
 const number = (value) => value.toLocaleString(LANGUAGE);
 
+// The form of a word for a number, which may be a text.
+const plural = (value, one, several = `${one}s`) => (String(value) === "1" ? one : several);
+
 // A number with its noun.
-const count = (value, one, several = `${one}s`) => `${number(value)} ${value === 1 ? one : several}`;
+const count = (value, one, several) => `${number(value)} ${plural(value, one, several)}`;
 
 const more = (value) => `and ${number(value)} more`;
 
@@ -34,8 +37,10 @@ export const texts = {
   places: (n) => count(n, "place"),
   transitions: (n) => count(n, "transition"),
   rules: (n) => count(n, "rule"),
+  synapse: "synapse",
   synapses: (n) => count(n, "synapse"),
   arcs: (n) => count(n, "arc"),
+  arcKinds: { "": "arc", inhibitor: "inhibitor arc", test: "test arc" },
   spikes: (n) => count(n, "spike"),
   tokens: (n) => count(n, "token"),
   steps: (n) => count(n, "step"),
@@ -58,8 +63,8 @@ export const texts = {
   unfold: "Unfold",
   box: (n) => `box ${n}`,
   boxWord: "folded",
-  ofBox: (neurons, spikes) => `${count(neurons, "neuron")}, ${spikes} ${spikes === "1" ? "spike" : "spikes"}`,
-  ofBoxOfNet: (nodes, tokens) => `${count(nodes, "node")}, ${tokens} ${tokens === "1" ? "token" : "tokens"}`,
+  ofBox: (neurons, spikes) => `${count(neurons, "neuron")}, ${spikes} ${plural(spikes, "spike")}`,
+  ofBoxOfNet: (nodes, tokens) => `${count(nodes, "node")}, ${tokens} ${plural(tokens, "token")}`,
   nothingToFold: "Select several neurons, or one of a population.",
   insertModule: "Insert a module",
   chooseModule: "Module…",
@@ -71,6 +76,16 @@ export const texts = {
   selectSynapseEnds: (n) => `Select where ${count(n, "synapse")} will end. Escape ends this.`,
   selectArcEnds: (n) => `Select where ${count(n, "arc")} will end. Escape ends this.`,
   dragToEnd: "Drag to where a synapse ends",
+  connectedBefore: "They are connected already.",
+  connected: (edges) => `${edges} added: a box stands for all that is folded in it. Ctrl+Z takes this back.`,
+  unconnected: (name) => `Nothing is connected to ${name}.`,
+  edge: (kind, source, target, weight, delay) =>
+    `${kind} from ${source} to ${target}, weight ${weight}${delay === 0 ? "" : `, delay ${delay}`}`,
+  edges: (counted, source, target) => `${counted} from ${source} to ${target}`,
+  delayNote: (steps) => `+${count(steps, "step")}`,
+  nothingToMove: "Select what is to be moved.",
+  movedBy: (n, direction) => `${count(n, "box", "boxes")} moved ${direction}.`,
+  directions: { "-1 0": "left", "1 0": "right", "0 -1": "up", "0 1": "down" },
   textWasChanged: "The text has changes that were not read. Read it first (Ctrl+Enter), or open the file again.",
   search: "Search a name, or the steps in which a condition holds",
   searchExample: "name, or n3 > 2",
@@ -224,6 +239,7 @@ export const texts = {
   inputExample: "none; such as 1 0 2",
   outputField: "output neuron",
   weight: "weight",
+  delay: "delay in steps",
   inStep: (counted, step) => `${counted} in step ${step}`,
   mayFire: "may fire",
   waitingToLeave: (spikes) => `${spikes} waiting to leave`,
@@ -291,6 +307,8 @@ export const texts = {
     ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
     ["Shift", "select several: click, or draw a rectangle"],
     ["Tab, arrows", "from neuron to neuron, once one is focused; Enter selects it"],
+    ["e", "from the focused neuron to its synapses, one after the other; Enter edits one, Delete removes it, Escape goes back"],
+    ["Alt+arrows", "move what is selected; with Shift by less"],
     ["/", "search: a name, or a condition such as n3 > 2"],
     ["1, 2, 3", "system, graph, text"],
     ["+, −, f", "larger, smaller, show all"],

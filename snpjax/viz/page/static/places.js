@@ -1,34 +1,8 @@
-// Neurons and synapses that steps create and delete: what differs between two networks, and where the
-// new neurons stand.
+// Where boxes and arrows stand while a computation changes them: the old ones where they stood, new ones
+// in free places near their parents.
 
 const GAP = { across: 40, down: 36 };
 const FARTHEST = 30; // boxes from the parent
-
-// What a step changed in the network of a computation.
-export function changesOf(rows, position) {
-  const [before, now] = [rows[position - 1]?.network, rows[position]?.network];
-  const none = { born: new Set(), created: new Set(), deleted: [] };
-  if (!before || !now || before === now) return none;
-  const [old, own] = [before, now].map((network) => new Set(network.synapses.map(keyOf)));
-  const isNew = (label, neuron) => label !== before.labels[neuron];
-  return {
-    born: new Set(now.labels.flatMap((label, neuron) => (isNew(label, neuron) ? [neuron] : []))),
-    created: new Set([...own].filter((key) => !old.has(key))),
-    deleted: before.synapses.filter((synapse) => !own.has(keyOf(synapse))),
-  };
-}
-
-export const keyOf = ([source, target]) => `${source} ${target}`;
-
-// The neuron from which each created one came, in the rows up to a position.
-export function parentsOf(rows, position) {
-  const parents = new Map();
-  for (let at = 1; at <= position; at += 1) {
-    const size = rows[at - 1].network?.names.length;
-    rows[at].parents?.forEach((parent, index) => parents.set(size + index, parent));
-  }
-  return parents;
-}
 
 // Where boxes and arrows of one computation were drawn.
 export class Places {
