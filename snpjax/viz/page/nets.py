@@ -30,13 +30,23 @@ class NetStepper(AbstractStepper[NetSolution]):
     selects it, in order of priority. A net with a total order of its own leaves no choice."""
 
     words = ("marking", "net")
-    refusal = "Transition {rule} cannot fire now."
 
     def __init__(self, net: SleptsovNet):
         self.net = net
         machine = net.lower(numbered=True, count_dtype=np.int64).machine
         with precision_of(machine):
             self.moments = [self._moment(machine, begun(machine, _candidates))]
+
+    def name_of(self, moment: Moment[NetSolution], chooser: int) -> str:
+        del moment, chooser  # there is one
+        return "The net"
+
+    def not_now(self, moment: Moment[NetSolution], chooser: int, rule: int) -> str:
+        is_known = chooser == CHOOSER and 0 <= rule < self.net.num_transitions
+        name = self.net.transition_name(rule) if is_known else f"{rule + 1}"
+        able = [self.net.transition_name(t) for t in moment.options.get(CHOOSER, ())]
+        some = f"Choose one of: {', '.join(able)}." if able else "None can."
+        return f"Transition {name} cannot fire now. {some}"
 
     def after(
         self,

@@ -80,6 +80,7 @@ export class Editing {
     find("module").hidden = isNet;
     find("tool-copy").hidden = isNet;
     find("tool-add").textContent = isNet ? texts.addPlace : texts.addNeuron;
+    find("tool-add").title = isNet ? texts.addPlaceTip : texts.addTip;
     find("tool-connect").disabled = selection.nodes.size === 0;
     find("tool-copy").disabled = selection.nodes.size === 0;
     find("tool-remove").disabled = selection.nodes.size === 0 && selection.edge === null;
