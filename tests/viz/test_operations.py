@@ -11,10 +11,12 @@ from snpjax.sleptsov import Arcs, SleptsovNet
 from snpjax.testing import systems
 from snpjax.viz.page.models import changed_model
 from snpjax.viz.page.net_operations import changed_net
+from snpjax.viz.page.nets import net_json
 from snpjax.viz.page.operations import changed
 from snpjax.viz.page.palette import PALETTE, module_of, palette_json
 from snpjax.viz.page.session import Session
 from snpjax.viz.page.stepping import Refused
+from snpjax.viz.page.texts import MODEL_FORMATS, open_model, serialize
 from tests.support.helpers import many
 
 
@@ -98,8 +100,9 @@ def test_names_in_variants():
     system = pair().replace(variant=variant)
     renamed = changed(system, {"do": "rename", "neuron": 0, "name": "w"})
     assert renamed.variant.delays == ((("w", "y"), 2),)
-    with pytest.raises(Refused, match="The variant SynapseDelays names neurons"):
-        changed(system, {"do": "remove", "neurons": [0]})
+    channels = pair().replace(variant=snp.DendriticDelays({"y": 2}))
+    with pytest.raises(Refused, match="The variant DendriticDelays names neurons"):
+        changed(channels, {"do": "remove", "neurons": [0]})
 
 
 def test_a_copy_has_the_synapses_between_its_neurons():
@@ -147,7 +150,7 @@ def test_modules_do_what_the_palette_says():
         ({"do": "connect", "synapses": [[0, 1]]}, "Give lists of 3 numbers"),
         ({"do": "rename", "neuron": 0, "name": " "}, "is not a name"),
         ({"do": "rename", "neuron": 0, "name": "\ud800"}, "The name contains"),
-        ({"do": "move", "positions": [[0, 0]]}, "1 positions of 2 neurons"),
+        ({"do": "move", "positions": [[0, 0]]}, "has 1 position for 2 neurons. Give one for each"),
         ({"do": "move", "positions": [[0, 0], [0, "x"]]}, "is not a place"),
         ({"do": "add", "neurons": [{"spikes": 1.5}]}, "Give an integer"),
         ({"do": "add", "neurons": [{"rules": "a -> a"}]}, "Give texts"),
@@ -232,6 +235,33 @@ def test_a_net_loses_nodes_and_arcs():
     assert list(renamed.transition_names) == ["fire"]
 
 
+def positions(net):
+    return net_json(net)["positions"]
+
+
+def test_nodes_of_a_net_keep_their_positions():
+    """Through all operations, and in each format that has a place for them."""
+    places = [[0, 10], [20, 30], [40, 50.5]]
+    moved = changed_net(net(), {"do": "move", "positions": places})
+    assert moved == net() and positions(moved) == places
+    named = changed_net(moved, {"do": "rename", "neuron": 1, "name": "other"})
+    assert positions(named) == places
+    grown = changed_net(
+        named, {"do": "add", "places": [{"at": [1, 2]}], "transitions": [{"at": [3, 4]}]}
+    )
+    assert positions(grown) == [*places[:2], [1, 2], *places[2:], [3, 4]]
+    for name in ("lsn", "mcc", "msn", "ndr", "pnml"):
+        assert "positions" in MODEL_FORMATS[name].keeps
+        text, _ = serialize(grown, MODEL_FORMATS[name], lossy=False)
+        read = open_model(f"n.{name}", text, format=name, level="extended").system
+        assert positions(read) == positions(grown), name
+        assert list(read.place_names) == list(grown.place_names)
+    assert "positions" not in MODEL_FORMATS["net"].keeps
+    left = changed_net(grown, {"do": "remove", "neurons": [0, 4]})
+    assert positions(left) == [places[1], [1, 2], places[2]]
+    assert positions(changed_net(grown, {"do": "add", "places": [{}]})) is None
+
+
 @pytest.mark.parametrize(
     "operation, message",
     [
@@ -240,7 +270,8 @@ def test_a_net_loses_nodes_and_arcs():
         ({"do": "connect", "synapses": [], "kind": "lamp"}, "Give one of"),
         ({"do": "connect", "synapses": [], "kind": []}, "Give one of"),
         ({"do": "priority", "pairs": [[0, 1]]}, "Only a transition"),
-        ({"do": "move"}, "no operation 'move' on nets"),
+        ({"do": "input"}, "no operation 'input' on nets"),
+        ({"do": "move", "positions": [[0, 0]]}, "1 position for 3 nodes. Give one for each"),
     ],
 )
 def test_what_makes_no_sense_in_a_net_is_refused(operation, message):
@@ -291,7 +322,7 @@ def test_a_branch_that_cannot_be_made_again_leaves_the_computation():
     question = {"model": model, "at": 0, "count": 2, "chosen": []}
     assert len(session.answer("step", question)["rows"]) == 2
     wrong = [{"chosen": [], "rest": 0}, {"chosen": [[0, 7]], "rest": 0}]
-    with pytest.raises(Refused, match="Rule 8"):
+    with pytest.raises(Refused, match="Neuron x cannot select its rule 8 now. Choose one of: a"):
         session.answer("replay", {"model": model, "at": 0, "steps": wrong})
     again = session.answer("step", {**question, "at": 2, "count": 1})
     assert again["rows"][0]["step"] == 3

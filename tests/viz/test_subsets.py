@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.choice import NO_RULE
-from snpjax.choice.subsets import number_of_subset
 from snpjax.io import model_text
 from snpjax.testing import plastic_systems, reference, variant_systems
 from snpjax.viz.page import Session
@@ -65,7 +64,7 @@ def walked(system, data, *, steps=6):
             offered = moment.subsets.get(neuron, {})
             assert {rule: some.number for rule, some in offered.items()} == several
             for rule, some in offered.items():
-                numbers = [number_of_subset(some.candidates, own) for own in sets[rule]]
+                numbers = [some.number_of(own) for own in sets[rule]]
                 assert numbers == list(range(some.number))
         actions = tuple(data.draw(st.sampled_from(some)) for some in own)
         decisions = reference.decisions(system, configuration, actions)
@@ -77,7 +76,7 @@ def walked(system, data, *, steps=6):
                 rules[neuron] = rule
             some = moment.subsets.get(neuron, {}).get(NO_RULE if rule is None else rule)
             if some is not None:
-                subsets[neuron] = number_of_subset(some.candidates, targets)
+                subsets[neuron] = some.number_of(targets)
         for a, decision in enumerate(decided):
             if decision is not None:
                 assert size + a in moment.subsets  # it could be foreseen

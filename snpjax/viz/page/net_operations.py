@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ..._text.counts import plural
 from ...sleptsov import Arcs, SleptsovNet
-from .arguments import Operation, free_name, integer, listed, name_in, node, nodes, tuples
+from ...sleptsov.view.positions import given_positions, with_positions
+from .arguments import Operation, free_name, integer, listed, name_in, node, nodes, point, tuples
 from .stepping import Refused
 
 
@@ -23,13 +25,14 @@ def changed_net(net: SleptsovNet, operation: Operation) -> SleptsovNet:
 
     - `net`: the net.
     - `operation`: its name is under `"do"`:
-      - `add`: `places` and `transitions`, lists of objects with a `name`, which is optional, and
-        the `tokens` of a place.
+      - `add`: `places` and `transitions`, lists of objects with a `name`, the `tokens` of a place,
+        and where it stands, `at`, all optional.
       - `remove`: `neurons` (numbers of nodes) and `synapses` (pairs of nodes), each optional; with
         a `kind`, only the arcs of that kind.
       - `rename`: `neuron`, `name`.
       - `connect`: `synapses`, triples with weights, and their `kind`: `""`, `"inhibitor"` or
         `"test"`.
+      - `move`: `positions`, the place `[x, y]` of every node.
       - `priority`: `pairs` of transitions, of which the first beats the second; with `is_on` false
         they no longer do.
 
@@ -41,7 +44,39 @@ def changed_net(net: SleptsovNet, operation: Operation) -> SleptsovNet:
         raise Refused(f"There is no operation {name!r:.60} on nets.")
     if net.order is not None:
         raise Refused("This net has an order of its own. Edit the text.")
-    return _OPERATIONS[name](net, operation)
+    positions = _positions_after(net, name, operation)
+    return with_positions(_OPERATIONS[name](net, operation), positions)
+
+
+def _positions_after(net: SleptsovNet, name: str, operation: Operation) -> list[list[float]] | None:
+    """The positions of the nodes after an operation, `None` unless all have one."""
+    if name == "move":
+        moved = [point(place) for place in listed(operation, "positions")]
+        if len(moved) != _size(net):
+            there = plural(len(moved), "position")
+            raise Refused(
+                f"`positions` has {there} for {plural(_size(net), 'node')}. Give one for each."
+            )
+        return moved
+    given = given_positions(net)
+    if given is None and _size(net):
+        return None
+    known: list[list[float]] = [] if given is None else given.tolist()
+    if name == "remove":
+        gone = set(nodes(operation, "neurons", _size(net)))
+        return [place for number, place in enumerate(known) if number not in gone]
+    if name != "add":
+        return known
+    new = [[one.get("at") for one in listed(operation, of)] for of in ("places", "transitions")]
+    if None in [*new[0], *new[1]]:
+        return None
+    places, transitions = ([point(at) for at in own] for own in new)
+    return [*known[: net.num_places], *places, *known[net.num_places :], *transitions]
+
+
+def _move(net: SleptsovNet, operation: Operation) -> SleptsovNet:
+    del operation  # the positions are notes
+    return net
 
 
 def _size(net: SleptsovNet) -> int:
@@ -157,6 +192,7 @@ def _priority(net: SleptsovNet, operation: Operation) -> SleptsovNet:
 
 
 _OPERATIONS: Mapping[str, Callable[[SleptsovNet, Operation], SleptsovNet]] = {
+    "move": _move,
     "add": _add,
     "remove": _remove,
     "rename": _rename,

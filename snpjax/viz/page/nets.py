@@ -15,6 +15,7 @@ from ...choice import NumberedChoice
 from ...sleptsov import SleptsovNet
 from ...sleptsov.step.candidates import undominated
 from ...sleptsov.step.full_scan import ScanningMachine
+from ...sleptsov.view.positions import given_positions
 from ...sleptsov.view.solution import NetSolution
 from .described import exact
 from .edits import Edit, Finding, number_of
@@ -117,7 +118,7 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
     beats: dict[int, list[str]] = {}
     for above, below in net.priorities.tolist():
         beats.setdefault(above, []).append(names[below])
-    size = net.num_places
+    size, positions = net.num_places, given_positions(net)
     arcs: list[list[Any]] = []
     for kind, some in (("", net.inputs), ("inhibitor", net.inhibitors), ("test", net.tests)):
         arcs += [[p, size + t, exact(w), [], kind] for p, t, w in some.triples()]
@@ -132,7 +133,8 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
         "input": {},
         "output": [],
         "astrocytes": [],
-        "positions": None,
+        "positions": None if positions is None else positions.tolist(),
+        "isOrdered": net.order is not None,
         "remarks": [] if net.order is None else ["an order of its own"],
         "grows": False,
         "changes": False,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from ..._text.counts import plural
 from ...spiking import Channels, Neuron, SpikingSystem, SynapseDelays
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, RequestRule
 from ...spiking.model.system import Synapse
@@ -221,7 +222,8 @@ def _output(system: SpikingSystem, operation: Operation) -> SpikingSystem:
 def _move(system: SpikingSystem, operation: Operation) -> SpikingSystem:
     places = [point(place) for place in listed(operation, "positions")]
     if len(places) != system.num_neurons:
-        raise Refused(f"There are {len(places)} positions of {system.num_neurons} neurons.")
+        there, neurons = plural(len(places), "position"), plural(system.num_neurons, "neuron")
+        raise Refused(f"`positions` has {there} for {neurons}. Give one for each.")
     return _with_places(system, places)
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Int, Integer, PyTree
 from ..._text.counts import plural
 from ..._xla import precision_of
 from ...choice import NO_RULE, AbstractChoice, FirstChoice, UniformChoice
-from ...choice.subsets import nth_subset, number_of_subset
+from ...choice.subsets import nth_subset
 from ...machine import AbstractMachine, Growable, Record
 from ...results import RESULTS, select_result
 from ...sleptsov import NetSolution
@@ -195,7 +195,7 @@ class AbstractStepper(abc.ABC, Generic[SolutionT]):
             raise Refused(f"{name} has no subset {subset} now: the last is {most - 1}.")
         if known is None or len(set(subset)) != known.size or set(subset) - set(known.candidates):
             raise Refused(f"{name} cannot take this subset now. Choose another one.")
-        return number_of_subset(known.candidates, subset)
+        return known.number_of(subset)
 
     @abc.abstractmethod
     def name_of(self, moment: Moment[SolutionT], chooser: int) -> str:
@@ -235,10 +235,12 @@ class Stepper(AbstractStepper[Solution]):
             self.moments = [self._moment(machine, begun(machine, _seen))]
 
     def name_of(self, moment: Moment[Solution], chooser: int) -> str:
-        names = self.system.names if moment.network is None else moment.network.names
-        if 0 <= chooser < len(names):
-            return f"Neuron {names[chooser]}"
-        variant, astrocyte = self.system.variant, chooser - len(names)
+        system, network = self.system, moment.network
+        size = system.num_neurons if network is None else len(network.names)
+        if 0 <= chooser < size:
+            name = system.name_of(chooser) if network is None else network.names[chooser]
+            return f"Neuron {name}"
+        variant, astrocyte = system.variant, chooser - size
         if isinstance(variant, Astrocytes) and 0 <= astrocyte < len(variant.astrocytes):
             own = variant.astrocytes[astrocyte].synapses
             return f"The astrocyte of {', '.join(f'({s}, {t})' for s, t in own)}"

@@ -36,6 +36,10 @@ class Subsets(NamedTuple):
         """How many there are."""
         return comb(len(self.candidates), self.size)
 
+    def number_of(self, taken: Iterable[int]) -> int:
+        """The number of one of them."""
+        return number_of_subset(self.candidates, taken)
+
 
 #: The subset that somebody chose: its number, or what it holds.
 ChosenSubset: TypeAlias = int | Sequence[int]
@@ -148,8 +152,7 @@ def taken_by_plasticity(
     found = {}
     for neuron, own in subsets.items():
         taken = own.get(rules.get(neuron, NO_RULE))
-        own_targets = changed.get(neuron, set())
-        found[neuron] = 0 if taken is None else number_of_subset(taken.candidates, own_targets)
+        found[neuron] = 0 if taken is None else taken.number_of(changed.get(neuron, ()))
     return {neuron: number for neuron, number in found.items() if number}
 
 

@@ -97,12 +97,10 @@ export class Editing {
 
   add(at, kind = this.run.isNet ? "places" : "neurons") {
     const place = at ?? this.place();
-    const { isNet } = this.run;
     const count = this.run.system.neurons.length;
     const tokens = this.run.system.neurons.filter((node) => node.spikes !== undefined).length;
-    const one = isNet ? {} : { at: place };
     const added = kind === "places" ? tokens : count; // places stand before transitions
-    return this.change([{ do: "add", [kind]: [one] }], { select: [added], places: [place] });
+    return this.change([{ do: "add", [kind]: [{ at: place }] }], { select: [added], places: [place] });
   }
 
   // Where something new stands: under the pointer, or else in the middle of what is seen.
@@ -190,9 +188,15 @@ export class Editing {
   }
 
   moved(note = null) {
-    if (this.run.isNet || this.run.system.grows) return this.network.remember();
+    if (!this.hasPositions) return this.network.remember();
     const positions = this.network.positions();
     return this.change([{ do: "move", positions }], { select: [...this.network.selection.nodes], note });
+  }
+
+  // Whether the model takes positions: what grows has its own ones, and an ordered net takes no edits.
+  get hasPositions() {
+    const { system } = this.run;
+    return !system.grows && !system.isOrdered;
   }
 
   // ---- how ----
@@ -209,7 +213,7 @@ export class Editing {
       return void this.say(texts.textWasChanged);
     }
     network.remember();
-    const positions = run.isNet || run.system.grows ? null : network.positions();
+    const positions = this.hasPositions ? network.positions() : null;
     const isPlaced = positions === null || run.system.positions !== null || operations[0].do === "move";
     const all = isPlaced ? operations : [{ do: "move", positions }, ...operations];
     try {

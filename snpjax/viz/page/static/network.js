@@ -156,9 +156,9 @@ export class Network extends EventTarget {
     return { positions: names.map(place), isExact: true };
   }
 
-  // The places of all neurons, in order.
+  // The places of all neurons, in order, as files keep them.
   positions() {
-    return this.neurons.map(({ x, y }) => [x, y]);
+    return this.neurons.map(({ x, y }) => [x, y].map((part) => Math.round(part * 10) / 10));
   }
 
   // Keep the places for the drawing after an edit.

@@ -290,6 +290,7 @@ export const texts = {
   saveTitle: "Save the model",
   cancel: "Cancel",
   saveWithout: "Save without these",
+  losesPlaces: "This format keeps no positions: the drawing is laid out again when the file is opened.",
   cannotHold: "This format cannot hold:",
   moreItems: (n) => `and ${count(n, "item")} more`,
   pictureTitle: "Save a picture",
