@@ -59,7 +59,8 @@ export class Diagram extends EventTarget {
   // Both are kept, and may be changed by `mark` later. What was drawn before stays where it is if
   // `places` know it.
   draw(nodes, edges, { positions = null, isExact = false, keep = false, places = null, parents = null } = {}) {
-    const room = this.svg.parentNode.getBoundingClientRect();
+    const own = this.svg.parentNode.getBoundingClientRect();
+    const room = own.width > 0 ? own : this.svg.closest(".stage").getBoundingClientRect(); // it is hidden
     if (places === null) arrange(nodes, edges, { room, positions, isExact });
     else places.arrange(nodes, edges, parents);
     this.nodes = new Map(nodes.map((node) => [node.id, node]));

@@ -324,7 +324,7 @@ export class Editing {
   }
 
   fold() {
-    if (!this.network.fold()) this.say(texts.nothingToFold);
+    if (!this.network.fold()) this.say(this.run.words.nothingToFold);
   }
 
   escape() {
@@ -341,10 +341,10 @@ export class Editing {
 }
 
 // A small circle at a selected box, from which a synapse is drawn to another one.
-export function handle(diagram, node, emit) {
+export function handle(diagram, node, text, emit) {
   const { width, height } = node;
   const knob = drawn("circle", { class: "handle", cx: width, cy: height / 2, r: 7 });
-  const hint = drawn("title", {}, texts.dragToEnd);
+  const hint = drawn("title", {}, text);
   knob.append(hint);
   knob.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;

@@ -62,7 +62,7 @@ export class Inspector {
       ...(run.isNet ? [] : [element("label", { for: "edit-rules" }, texts.rulesField), this.rules]),
       shared > 1 ? hint(texts.sharedRules(shared, initial.label)) : null,
       this.findings,
-      element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.show(neuron) }, texts.undo)),
+      element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.show(neuron) }, texts.reset)),
     );
     fill(this.place, ...about, form, this.nameForm(neuron), this.endsForm(neuron));
     return this.state();
@@ -83,12 +83,20 @@ export class Inspector {
     const field = element("input", { id: "edit-name", value: name, autocomplete: "off", spellcheck: "false", maxlength: 200 });
     const rename = (event) => {
       event.preventDefault();
-      if (field.value.trim() === name) return;
+      if (field.value.trim() === name) {
+        if (event.type === "submit") this.leave(field, neuron); // as after a change
+        return;
+      }
       name = field.value.trim(); // Enter also changes the field
       this.onchange?.([{ do: "rename", neuron, name: field.value }], { select: [neuron] });
     };
     field.addEventListener("change", rename);
     return element("form", { submit: rename }, element("label", { for: "edit-name" }, texts.name), field);
+  }
+
+  leave(field, neuron) {
+    field.blur();
+    this.onleave?.(neuron);
   }
 
   // Whether the neuron is an input, and with which train, and whether it is an output.
@@ -132,7 +140,7 @@ export class Inspector {
     if (edge.merged) return this.listEdges(edge);
     const { run } = this;
     const names = [edge.source, edge.target].map((end) => run.names()[end]);
-    const about = hint(edge.title);
+    const about = element("p", { class: "now" }, edge.title);
     const title = element("h3", {}, names.join(" → "));
     const isInitial = run.system.synapses.some(([s, t, , , shape]) => s === edge.source && t === edge.target && shape === edge.shape);
     if (isRecorded || !isInitial) return fill(this.place, title, about); // plasticity created it

@@ -64,7 +64,9 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   find("subtitle").textContent = subtitle(answer);
   document.body.classList.toggle("unread", !answer.read);
   for (const id of ["save", "picture"]) find(id).disabled = !answer.read;
-  find("network-empty").hidden = answer.read;
+  const isEmpty = answer.read && answer.system.neurons.length === 0 && !isRecorded;
+  find("network-empty").hidden = answer.read && !isEmpty;
+  if (isEmpty) find("network-empty").textContent = answer.system.kind === "net" ? texts.emptyNet : texts.emptySystem;
   if (!answer.read) {
     run.clear();
     run.rows = [];
@@ -156,6 +158,7 @@ inspector.onedit = (answer, neuron) => {
   shown(answer, [neuron], { isEdit: true });
 };
 inspector.onchange = (operations, options) => editing.change(operations, options);
+inspector.onleave = (neuron) => network.focus(neuron);
 inspector.onfold = () => editing.fold();
 inspector.isFolded = (neuron) => network.folds.of.has(neuron);
 inspector.onremove = () => editing.remove();
@@ -187,7 +190,7 @@ pictureDialog(
 );
 if (isRecorded) {
   document.body.classList.add("recorded");
-  for (const id of ["open", "save", "picture-page", "explore", "prove"]) find(id).hidden = true;
+  for (const id of ["open", "save", "picture-page", "explore", "prove", "pause-when"]) find(id).hidden = true;
 }
 show(begun);
 listen((answer) => {

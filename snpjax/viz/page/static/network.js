@@ -6,7 +6,7 @@ import { Diagram } from "./diagrams.js";
 import { arrivals, drawn, find, short, shortened, typeset } from "./dom.js";
 import { handle } from "./editing.js";
 import { foldNode, Folds, population, updateFold } from "./folds.js";
-import { Places } from "./places.js";
+import { freePlace, Places } from "./places.js";
 import { texts } from "./texts.js";
 
 // With more neurons their rules are shown of the selected one only.
@@ -216,18 +216,8 @@ export class Network extends EventTarget {
   }
 
   // A point near that one where no neuron is.
-  free([x, y]) {
-    let at = [x, y];
-    for (let ring = 1; ring < 40; ring += 1) {
-      const [left, top] = at;
-      const isTaken = (this.neurons ?? []).some(
-        (node) => Math.abs(node.x - left) < node.width / 2 + 60 && Math.abs(node.y - top) < node.height / 2 + 30,
-      );
-      if (!isTaken) return at;
-      const angle = ring * 2.4;
-      at = [x + 34 * Math.sqrt(ring) * 2 * Math.cos(angle), y + 34 * Math.sqrt(ring) * 2 * Math.sin(angle)];
-    }
-    return at;
+  free(point) {
+    return freePlace([...this.diagram.nodes.values()], point);
   }
 
   onSynapse(rules) {
@@ -451,7 +441,7 @@ export class Network extends EventTarget {
     const known = node.group.querySelector(".handle");
     if (isOnly && !known) {
       const emit = (detail) => this.diagram.emit("connect", detail);
-      node.group.append(handle(this.diagram, node, emit));
+      node.group.append(handle(this.diagram, node, this.run.words.dragToEnd, emit));
     } else if (!isOnly) {
       known?.remove();
     }

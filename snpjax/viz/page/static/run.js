@@ -15,6 +15,8 @@ const OF_SYSTEM = {
   beginning: texts.spikesInBeginning,
   same: texts.sameSpikes,
   moreToSelect: texts.moreNeuronsToSelect,
+  nothingToFold: texts.nothingToFold,
+  dragToEnd: texts.dragToEnd,
   edges: texts.synapses,
   edgeOf: () => texts.synapse,
 };
@@ -23,6 +25,8 @@ const OF_NET = {
   beginning: texts.tokensInBeginning,
   same: texts.sameTokens,
   moreToSelect: texts.morePlacesToSelect,
+  nothingToFold: texts.nothingToFoldInNet,
+  dragToEnd: texts.dragToArcEnd,
   edges: texts.arcs,
   edgeOf: (shape) => texts.arcKinds[shape ?? ""],
 };

@@ -30,6 +30,8 @@ export const texts = {
   pythonIsLate: "Python does not answer: it is busy, or has ended. What you wrote stays here.",
   notRead: "not read",
   edited: "edited",
+  emptySystem: "Add a neuron: double-click here, press a, or insert a module. Or open a file.",
+  emptyNet: "Add a place: double-click here or press a. Or open a file.",
   unreadable: "The text has errors. Fix them in the Text tab.",
 
   // ---- counted things ----
@@ -68,6 +70,7 @@ export const texts = {
   ofBox: (neurons, spikes) => `${count(neurons, "neuron")}, ${spikes} ${plural(spikes, "spike")}`,
   ofBoxOfNet: (nodes, tokens) => `${count(nodes, "node")}, ${tokens} ${plural(tokens, "token")}`,
   nothingToFold: "Select several neurons, or one of a population.",
+  nothingToFoldInNet: "Select several places and transitions, or one of a population.",
   insertModule: "Insert a module",
   chooseModule: "Module…",
   moduleSize: (title, least, most) => `Size of the ${title} (${least} to ${most}):`,
@@ -78,6 +81,7 @@ export const texts = {
   selectSynapseEnds: (n) => `Select where ${count(n, "synapse")} will end. Escape ends this.`,
   selectArcEnds: (n) => `Select where ${count(n, "arc")} will end. Escape ends this.`,
   dragToEnd: "Drag to where a synapse ends",
+  dragToArcEnd: "Drag to where an arc ends",
   connectedBefore: "They are connected already.",
   connected: (edges) => `${edges} added: a box stands for all that is folded in it. Ctrl+Z takes this back.`,
   unconnected: (name) => `Nothing is connected to ${name}.`,
@@ -236,6 +240,7 @@ export const texts = {
   selectToChange: "Select something in the drawing to see more of it, and to change it.",
   rulesOnSynapses: "The rules are on the synapses: edit the text.",
   apply: "Apply",
+  reset: "Reset",
   rulesField: "rules, one a line",
   sharedRules: (neurons, label) => `${count(neurons, "neuron")} have the label ${label}, and so these rules.`,
   name: "name",
