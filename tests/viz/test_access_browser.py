@@ -152,6 +152,12 @@ def test_a_synapse_is_selected_edited_and_removed_by_keys(visit):
     assert focused(page).startswith("neuron ")  # its source
     page.keyboard.press("Control+z")
     shown(page.locator("#network .edge .grip")).to_have_count(len(own))
+    step(page)
+    sent = page.locator("#network .edge.sent").first.get_attribute("aria-label")
+    assert sent.startswith("synapse from ") and sent.endswith(", spikes sent")
+    page.locator("#network .edge.sent .grip").first.dispatch_event("click")
+    page.click("#back")
+    shown(page.locator("#network .edge.selected")).to_have_count(1)
 
 
 def test_neurons_are_moved_by_keys(visit):

@@ -101,11 +101,6 @@ export class Diagram extends EventTarget {
     if (!this.isLarge) return;
     this.drawAll();
     for (const node of this.nodes.values()) this.emit("near", node);
-    for (const edge of this.edges) {
-      const { marked } = edge;
-      edge.marked = undefined;
-      this.mark(edge, marked ?? "plain");
-    }
   }
 
   // Another part is seen: of many boxes the near ones become elements, and others cease to be.
@@ -228,7 +223,7 @@ export class Diagram extends EventTarget {
     }
     edge.group = drawn("g", { class: "edge" }, edge.path, ...label);
     if (edge.isTarget) {
-      const attributes = { tabindex: "-1", role: "button", "aria-label": edge.title };
+      const attributes = { tabindex: "-1", role: "button" };
       for (const [name, value] of Object.entries(attributes)) edge.group.setAttribute(name, value);
       edge.grip = drawn("path", { class: "grip" });
       edge.group.append(edge.grip);
@@ -237,7 +232,9 @@ export class Diagram extends EventTarget {
         this.emit("pick", edge);
       });
     }
-    this.mark(edge, edge.kind ?? "plain");
+    const kind = edge.marked ?? edge.kind ?? "plain";
+    edge.marked = undefined; // the element is new
+    this.mark(edge, kind);
     route(edge);
     return edge.group;
   }
@@ -277,7 +274,10 @@ export class Diagram extends EventTarget {
     if (edge.marked === kind) return;
     edge.marked = kind;
     if (!edge.group) return void this.overview.requestArrows();
-    edge.group.setAttribute("class", `edge ${kind} ${edge.shape ?? ""}`);
+    const selected = edge.group.classList.contains("selected") ? "selected" : "";
+    edge.group.setAttribute("class", `edge ${kind} ${edge.shape ?? ""} ${selected}`);
+    const label = [edge.title, edge.states?.[kind]].filter(Boolean).join(", ");
+    if (edge.isTarget) edge.group.setAttribute("aria-label", label);
     const ending = edge.shape === "inhibitor" ? "inhibitor" : kind;
     edge.path.setAttribute("marker-end", `url(#${this.marker}-${ending})`);
     const isOnTop = kind !== "plain" && this.edges.length <= MOST_LIFTED;

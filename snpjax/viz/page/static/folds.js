@@ -71,9 +71,9 @@ export class Folds {
       if (source === edge.source && target === edge.target) {
         found.push(edge);
       } else if (source !== target) {
-        const { shape, isTarget } = edge;
+        const { shape, isTarget, states } = edge;
         const key = `${source} ${target} ${shape ?? ""}`;
-        const one = ofBoxes.get(key) ?? { source, target, shape, isTarget, merged: [] };
+        const one = ofBoxes.get(key) ?? { source, target, shape, isTarget, states, merged: [] };
         one.merged.push(edge);
         ofBoxes.set(key, one);
       }

@@ -74,10 +74,11 @@ export class Network extends EventTarget {
     const outputs = new Set(run.system.output);
     const delays = new Map((run.system.delays ?? []).map(([source, target, delay]) => [keyOf([source, target]), delay]));
     const synapses = run.synapses().map(([source, target, weight, rules, shape]) => {
-      const delay = delays.get(keyOf([source, target])) ?? 0;
+      const delay = delays.size === 0 ? 0 : (delays.get(keyOf([source, target])) ?? 0);
       const facts = [weight === 1 ? "" : `×${short(weight)}`, delay === 0 ? "" : texts.delayNote(delay), ...this.onSynapse(rules)];
       const title = texts.edge(run.words.edgeOf(shape), names[source], names[target], weight, delay);
-      return { source, target, shape, weight, delay, isTarget: true, title, label: facts.filter(Boolean).join("  ") };
+      const { edgeStates: states } = run.words;
+      return { source, target, shape, weight, delay, isTarget: true, title, states, label: facts.filter(Boolean).join("  ") };
     });
     const edges = folds.merged(synapses, run.words.edges, (id) => folds.find(id)?.name ?? names[id]);
     const onEnvironment = new Map(run.system.environment);

@@ -92,7 +92,9 @@ class Boxes {
 
   add(node) {
     const key = String(this.cellOf(node.x, node.y));
-    this.cells.set(key, [...(this.cells.get(key) ?? []), node]);
+    const cell = this.cells.get(key);
+    if (cell) cell.push(node);
+    else this.cells.set(key, [node]);
   }
 
   isFree(node, x, y) {

@@ -19,6 +19,7 @@ const OF_SYSTEM = {
   dragToEnd: texts.dragToEnd,
   edges: texts.synapses,
   edgeOf: () => texts.synapse,
+  edgeStates: { sent: texts.legendOfSystem.sent, created: texts.legendOfChanges.new },
 };
 const OF_NET = {
   counted: texts.tokens,
@@ -29,6 +30,7 @@ const OF_NET = {
   dragToEnd: texts.dragToArcEnd,
   edges: texts.arcs,
   edgeOf: (shape) => texts.arcKinds[shape ?? ""],
+  edgeStates: { sent: texts.legendOfNet.sent },
 };
 
 export class Run extends EventTarget {

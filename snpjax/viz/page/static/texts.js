@@ -315,7 +315,7 @@ export const texts = {
     ["g", "draw what is selected, or its population, as one box; unfold it"],
     ["r, Ctrl+A, Escape", "rename; select all, nothing"],
     ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
-    ["Shift", "select several: click, or draw a rectangle"],
+    ["Shift", "select several: click, press Enter, or draw a rectangle"],
     ["Tab, arrows", "from neuron to neuron, once one is focused; Enter selects it"],
     ["e", "from the focused neuron to its synapses, one after the other; Enter edits one, Delete removes it, Escape goes back"],
     ["Alt+arrows", "move what is selected; with Shift by less"],
