@@ -152,7 +152,11 @@ def test_a_synapse_is_selected_edited_and_removed_by_keys(visit):
     assert focused(page).startswith("neuron ")  # its source
     page.keyboard.press("Control+z")
     shown(page.locator("#network .edge .grip")).to_have_count(len(own))
-    step(page)
+    neuron(page, "chooser").focus()
+    page.keyboard.press("e")
+    page.keyboard.press("n")
+    shown(page.locator("#where")).to_contain_text("step 1 ", timeout=PATIENCE)
+    shown(page.locator("#network .edge.selected")).to_be_focused()
     sent = page.locator("#network .edge.sent").first.get_attribute("aria-label")
     assert sent.startswith("synapse from ") and sent.endswith(", spikes sent")
     page.locator("#network .edge.sent .grip").first.dispatch_event("click")

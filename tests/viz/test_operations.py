@@ -114,12 +114,28 @@ def test_a_copy_has_the_synapses_between_its_neurons():
 
 @pytest.mark.parametrize("name", PALETTE)
 def test_modules_are_inserted(name):
-    system = changed(pair(), {"do": "insert", "module": name, "at": [5, 7]})
+    system = changed(pair(), {"do": "insert", "module": name, "at": [5, 700]})
     module = module_of(name, None)
     assert system.num_neurons == 2 + module.num_neurons
     assert system.num_synapses == 1 + module.num_synapses
     own = [system.notes["positions"][neuron.name] for neuron in system.neurons[2:]]
-    assert np.min(own, axis=0).tolist() == [5, 7]
+    assert np.min(own, axis=0).tolist() == [5, 700]
+
+
+@given(st.lists(st.tuples(st.integers(0, 900), st.integers(0, 900)), max_size=12), st.data())
+def test_modules_are_clear_of_what_is_there(there, data):
+    names = [f"q{i}" for i in range(len(there))]
+    places = dict(zip(names, map(list, there), strict=True))
+    system = snp.SpikingSystem([snp.Neuron(name) for name in names], notes={"positions": places})
+    x, y = data.draw(st.tuples(st.integers(0, 900), st.integers(0, 900)))
+    grown = changed(system, {"do": "insert", "module": "sub", "at": [x, y]})
+    all_places = [grown.notes["positions"][neuron.name] for neuron in grown.neurons]
+    old, new = np.split(np.asarray(all_places, float), [len(there)])
+    assert new.min(axis=0)[0] == x and new.min(axis=0)[1] >= y
+    low, high = new.min(axis=0) - [190, 120], new.max(axis=0) + [190, 120]
+    assert not ((low < old) & (old < high)).all(axis=1).any()
+    if new.min(axis=0)[1] > y:  # it was moved no farther than to the next neuron
+        assert (old[:, 1] == low[1]).any()
 
 
 def test_modules_do_what_the_palette_says():

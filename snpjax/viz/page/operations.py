@@ -11,7 +11,7 @@ from ...spiking.model.system import Synapse
 from ...spiking.model.variants import AntiSpikes, Exhaustive
 from ...spiking.view.picture import given_positions
 from .arguments import Operation, free_name, integer, listed, name_in, node, nodes, point, tuples
-from .palette import module_of
+from .palette import ROOM, module_of
 from .stepping import Refused
 
 
@@ -239,8 +239,21 @@ def _insert(system: SpikingSystem, operation: Operation) -> SpikingSystem:
     if places is not None and own is not None:
         left, top = (min((place[axis] for place in own), default=0) for axis in (0, 1))
         x, y = point(operation.get("at", [left, top]))
-        own = [[px - left + x, py - top + y] for px, py in own]
+        own = _clear_of(places, [[px - left + x, py - top + y] for px, py in own])
     return _joined(system, part, own)
+
+
+def _clear_of(places: Sequence[list[float]], own: list[list[float]]) -> list[list[float]]:
+    """The places of a module, moved down until no neuron stands among them."""
+    across, down = ROOM
+    left, right = min(x for x, _ in own) - across, max(x for x, _ in own) + across
+    top, bottom = min(y for _, y in own) - down, max(y for _, y in own) + down
+    size, at = bottom - top, top
+    for y in sorted(y for x, y in places if left < x < right):
+        if y >= at + size:
+            break
+        at = max(at, y)
+    return [[x, y + at - top] for x, y in own]
 
 
 def _joined(

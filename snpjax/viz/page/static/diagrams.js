@@ -281,7 +281,8 @@ export class Diagram extends EventTarget {
     const ending = edge.shape === "inhibitor" ? "inhibitor" : kind;
     edge.path.setAttribute("marker-end", `url(#${this.marker}-${ending})`);
     const isOnTop = kind !== "plain" && this.edges.length <= MOST_LIFTED;
-    if (isOnTop && edge.group.parentNode) this.edgeLayer.append(edge.group);
+    // What is appended again loses the focus.
+    if (isOnTop && edge.group.parentNode && document.activeElement !== edge.group) this.edgeLayer.append(edge.group);
   }
 
   // Boxes look different.
@@ -441,7 +442,7 @@ export function boxOf(node) {
 
 function route(edge) {
   const { from, to } = edge;
-  const points = from === to ? null : (edge.points ?? straight(from, to, edge.isTwin));
+  const points = from === to ? null : ended(edge.points ?? straight(from, to, edge.isTwin), from, to);
   const curves = points === null ? loop(from) : smooth(points);
   edge.path.setAttribute("d", written(curves));
   edge.grip?.setAttribute("d", written(curves));
@@ -449,6 +450,20 @@ function route(edge) {
   if (edge.text === null) return;
   const [x, y] = edge.sampled[Math.floor(edge.sampled.length / 2)];
   putLabel(edge, { x, y, anchor: null });
+}
+
+// Where a node is a circle with its name below, an arrow meets the circle and not the box of both.
+function ended(points, from, to) {
+  const own = [...points];
+  if (from.circle) own[0] = onCircle(from, points[1]);
+  if (to.circle) own[own.length - 1] = onCircle(to, points.at(-2));
+  return own;
+}
+
+function onCircle({ x, y, circle }, toward) {
+  const middle = y + circle.down;
+  const angle = Math.atan2(toward.y - middle, toward.x - x);
+  return { x: x + circle.radius * Math.cos(angle), y: middle + circle.radius * Math.sin(angle) };
 }
 
 // A label, and a line to its curve where it is away from it.

@@ -553,6 +553,7 @@ function placeNode(name, neuron) {
     kind: "neuron place",
     width: Math.max(46, width(title, "name") + 4),
     height: 64,
+    circle: { down: -10, radius: 23 },
     shown: {},
     rules: [],
     paint: (group) => {

@@ -104,11 +104,12 @@ export class Viewport {
     this.apply();
   }
 
-  // Whether all of a box is seen.
+  // Whether all of a box is seen, and nothing of it lies below the legend.
   contains(box) {
     const { width, height } = this.size();
     const [left, top] = [box.x * this.scale + this.x, box.y * this.scale + this.y];
-    return left >= 0 && top >= 0 && left + box.width * this.scale <= width && top + box.height * this.scale <= height;
+    const bottom = top + box.height * this.scale;
+    return left >= 0 && top >= 0 && left + box.width * this.scale <= width && bottom <= height - BELOW;
   }
 
   // Bring a box into sight, when a key moved to it.
