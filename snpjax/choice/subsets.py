@@ -1,6 +1,7 @@
 """Subsets of a fixed size: the first, the n-th, a random one. The arrays of candidates have the
 places among which is chosen as their first axis."""
 
+from collections.abc import Iterable, Sequence
 from functools import cache
 from math import comb
 
@@ -85,6 +86,30 @@ def nth_subset(
     left = jnp.sum(candidates, axis=0, dtype=jnp.int32)
     carry = (left, chosen.astype(jnp.int32), number, jnp.zeros_like(candidates))
     return lax.fori_loop(0, places, visit, carry)[-1]
+
+
+def number_of_subset(candidates: Sequence[int], subset: Iterable[int]) -> int:
+    """The number by which `nth_subset` finds a subset.
+
+    **Arguments:**
+
+    - `candidates`: what can be taken, each once, in the order of their places.
+    - `subset`: those that are taken.
+
+    **Returns:** the number among the subsets of that size, in lexicographic order from 0.
+
+    **Raises:** `ValueError` for a subset with something that is no candidate.
+    """
+    wanted = set(subset)
+    if unknown := wanted.difference(candidates):
+        raise ValueError(f"{min(unknown)} is not among the candidates {list(candidates)}.")
+    needed, number = len(wanted), 0
+    for left, candidate in zip(reversed(range(len(candidates))), candidates, strict=True):
+        if candidate in wanted:
+            needed -= 1
+        elif needed:
+            number += comb(left, needed - 1)  # those that take this candidate stand before
+    return number
 
 
 def random_subset(

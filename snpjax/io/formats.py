@@ -22,7 +22,7 @@ from .source import Source, load
 
 #: What a format of models may hold besides the plainest ones.
 Feature: TypeAlias = Literal[
-    "populations", "compatibility", "variants", "sub-nets", "final markings"
+    "populations", "compatibility", "variants", "sub-nets", "final markings", "positions"
 ]
 
 SystemFormat: TypeAlias = Literal[
@@ -64,7 +64,8 @@ class Format:
     - `options`: which keyword arguments of `read` or `read_net` the reader takes, or of
       `write_graph` the writer.
     - `keeps`: what the format can hold: `"populations"` as such, the `"compatibility"` with other
-      simulators, `"variants"`; the `"final markings"` of a net, the `"sub-nets"` of a `HighNet`.
+      simulators, `"variants"`, the `"positions"` of a drawing; the `"final markings"` of a net, the
+      `"sub-nets"` of a `HighNet`.
     - `help`: what it is, in a line of the documentation.
     - `appends`: adds the statements of a changed model to a file: takes the text of the file, and
       what the writer makes of the model before and after the change, and returns candidates. The
@@ -129,7 +130,7 @@ FORMATS: tuple[Format, ...] = (
         (".snp.json", ".json"),
         *_in(".native", "read_native", "write_native"),
         lambda s: s.path.lower().endswith(".snp.json") or bool(_NATIVE.search(s.text)),
-        keeps=("populations", "compatibility", "variants"),
+        keeps=("populations", "compatibility", "variants", "positions"),
         help="holds every part of a system; see [Native](#native)",
     ),
     Format(
@@ -159,6 +160,7 @@ FORMATS: tuple[Format, ...] = (
         "system",
         (".json",),
         *_in(".websnapse", "read_websnapse", "write_websnapse"),
+        keeps=("positions",),
         help="Reloaded, v3 and dynamic, the old schema with a warning; written as Reloaded",
     ),
     Format(
@@ -216,6 +218,7 @@ FORMATS: tuple[Format, ...] = (
         "net",
         (".lsn",),
         *_in(".sleptsov.lsn", "read_lsn", "write_lsn"),
+        keeps=("positions",),
         help="a line for each arc, numbers from 1; the format for large nets",
     ),
     Format(
@@ -234,6 +237,7 @@ FORMATS: tuple[Format, ...] = (
         "net",
         (".mcc",),
         *_in(".sleptsov.mcc", "read_mcc", "write_mcc"),
+        keeps=("positions",),
         help="tables of condensed columns in order of priority, numbers from 0",
     ),
     Format(
@@ -242,6 +246,7 @@ FORMATS: tuple[Format, ...] = (
         "net",
         (".msn",),
         *_in(".sleptsov.msn", "read_msn", "write_msn"),
+        keeps=("positions",),
         help="dense matrices, numbers from 0",
     ),
     Format(
@@ -270,6 +275,7 @@ FORMATS: tuple[Format, ...] = (
         (".ndr",),
         *_in(".sleptsov.tina_ndr", "read_ndr", "write_ndr"),
         options=("drop_time", "max_flat_size"),
+        keeps=("positions",),
         help="a drawing, with coordinates; labels `{*HSN(...)}` are linked",
     ),
     Format(
@@ -280,7 +286,7 @@ FORMATS: tuple[Format, ...] = (
         _later(".sleptsov.pnml:read_pnml"),
         _later(".sleptsov.pnml_write:write_pnml"),
         options=_OF_PNML,
-        keeps=("final markings",),
+        keeps=("final markings", "positions"),
         help="place/transition nets of the standard, also as pm4py, ProM, GreatSPN, Tina and WoPeD "
         "write them",
     ),

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from snpjax.choice.subsets import MAX_SUBSETS, first_subset, nth_subset, num_subsets, random_subset
+from snpjax.choice.subsets import (
+    MAX_SUBSETS,
+    first_subset,
+    nth_subset,
+    num_subsets,
+    number_of_subset,
+    random_subset,
+)
 
 
 PLACES = 7
@@ -44,6 +51,21 @@ def test_the_nth_subset(case):
     assert first.tolist() == wanted[0].tolist()
     if chosen:  # there are no others
         assert (found[len(wanted) :].sum(axis=1) < chosen).all()
+
+
+@given(cases)
+def test_the_number_of_a_subset(case):
+    """It is that of `subsets_of`, which `nth_subset` gives back."""
+    some, chosen = case
+    places = np.flatnonzero(some).tolist()
+    rows = subsets_of(some, chosen)
+    numbers = [number_of_subset(places, np.flatnonzero(row).tolist()) for row in rows]
+    assert numbers == list(range(len(rows)))
+
+
+def test_something_that_is_no_candidate_has_no_number():
+    with pytest.raises(ValueError, match=r"4 is not among the candidates \[1, 3\]"):
+        number_of_subset([1, 3], [3, 4])
 
 
 def test_the_number_of_subsets():

@@ -197,6 +197,47 @@ def test_decoration_and_neutral_values_change_nothing(inside):
     assert remarked == []
 
 
+def _at(x: object, y: object) -> str:
+    return f"<graphics><position x='{x}' y='{y}'/></graphics>"
+
+
+@pytest.mark.parametrize(
+    "inside, positions",
+    [
+        (
+            f'<place id="p"><name><text>a</text></name>{_at(1, -2.5)}</place>'
+            f'<transition id="t">{_at("3e1", 4)}</transition>',
+            {"a": [1, -2.5], "t": [30, 4]},
+        ),
+        (
+            '<place id="p" positionX="5" positionY="6"/><transition id="t" positionX="7" '
+            'positionY="8.0"/>',
+            {"p": [5, 6], "t": [7, 8]},
+        ),
+        (f'<place id="p">{_at(1, 2)}</place><transition id="t"/>', None),  # not all
+        (f'<place id="p">{_at(1, "far")}</place>', None),
+        (f'<place id="p">{_at(1, "1e999")}</place>', None),
+        (f'<place id="p"><name><text>a</text>{_at(1, 2)}</name></place>', None),  # of its name
+        (f'<place id="p"><toolspecific tool="x">{_at(1, 2)}</toolspecific></place>', None),
+        (
+            f'<place id="p">{_at(1, 2)}</place><page id="q">'
+            f'<place id="r">{_at(3, 4)}</place></page>',
+            None,
+        ),
+        (
+            f'<place id="p"><name><text>a</text></name>{_at(1, 2)}</place>'
+            f'<transition id="t"><name><text>a</text></name>{_at(3, 4)}</transition>',
+            None,  # two nodes of one name
+        ),
+    ],
+)
+def test_positions_of_nodes(inside, positions):
+    net = parse(PAGE.format(inside), "pnml")
+    assert net.notes.get("positions") == positions
+    again = parse(written(net, "pnml"), "pnml")
+    assert again.notes.get("positions") == positions
+
+
 def test_what_is_ignored_on_request_is_listed():
     text = PAGE.format(f"\n{place('<bound><place/></bound>', ' colour=chr')}\n<post-it/>").replace(
         "=chr", '="red"'

@@ -387,6 +387,8 @@ x 1 1
         ('1 0 0 0 0\n; snpjax {"places": ["a", "b"]}', "2:1", "2 names for 1"),
         ("1 0 0 0 0\n; snpjax [", "2:1", "no JSON"),
         ('2 0 0 0 0\n; snpjax {"places": ["a", "a"]}', "2:1", "twice"),
+        ('2 0 0 0 0\n; snpjax {"positions": [[1, 2]]}', "2:1", "list of 2 pairs"),
+        ('1 0 0 0 0\n; snpjax {"positions": [[1, NaN]]}', "2:1", "list of 1 pair "),
         ('1 0 0 0 0\n; snpjax {"places": ["\\ud800"]}', "2:23", "half of a character"),
     ],
 )

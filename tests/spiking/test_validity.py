@@ -397,3 +397,13 @@ def test_a_neuron_that_is_declared_twice_is_one_problem():
     with pytest.raises(snp.InvalidSystem) as caught:
         snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y"), snp.Neuron("x", 2)])
     assert [problem.code for problem in caught.value.problems] == ["duplicate_neuron"]
+
+
+def test_iterators_are_read_once():
+    """Neurons, rules and synapses that can be read only once are all there."""
+    neurons = (snp.Neuron(name, 1, iter(["a -> a", "a -> lambda"])) for name in "ab")
+    variant = SynapseDelays({("a", "b"): 2})
+    system = snp.SpikingSystem(neurons, iter([("a", "b")]), output=iter("b"), variant=variant)
+    assert system.num_neurons == 2 and system.num_rules == 4
+    assert [tuple(synapse) for synapse in system.synapses] == [("a", "b", 1)]
+    assert system.output == ("b",)

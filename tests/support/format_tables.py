@@ -116,7 +116,9 @@ NETS = {
     ),
     "final markings": net("t: a -> b", final_markings=[[0, 5], [1, 4]]),
     "a name of the net": net("t: a -> b", name="ours"),
-    "positions (notes)": net("t: a -> b", notes={"positions": {"p1": [1.0, 2.0]}}),
+    "positions (notes)": net(
+        "t: a -> b", notes={"positions": {"p1": [1.0, 2.0], "p2": [3.0, 4.5], "t1": [5.0, 6.0]}}
+    ),
 }
 
 

@@ -13,6 +13,7 @@ from tests.support.browser import (
     step,
     visit as visit,
 )
+from tests.support.helpers import REPOSITORY
 
 
 pytestmark = pytest.mark.browser
@@ -111,6 +112,116 @@ def test_a_system_is_built_by_keys_alone_and_nothing_is_animated(visit):
     page.keyboard.press("Escape")
     shown(page.locator("#help-dialog")).to_be_hidden()
     assert page.evaluate("animations") == 0
+
+
+def edge_at_focus(page):
+    assert page.evaluate("document.activeElement.matches('#network .edge.selected')")
+    return focused(page)
+
+
+def test_a_synapse_is_selected_edited_and_removed_by_keys(visit):
+    page = visit()
+    neuron(page, "chooser").focus()
+    page.keyboard.press("e")
+    found = [edge_at_focus(page)]
+    while page.keyboard.press("ArrowDown") or edge_at_focus(page) not in found:
+        found.append(edge_at_focus(page))
+    own = snp.read(REPOSITORY / "examples" / "natural_numbers.pli").synapses
+    ends = [(s, t) for s, t, _ in own if "chooser" in (s, t)]
+    assert sorted(found) == sorted(f"synapse from {s} to {t}, weight 1" for s, t in ends)
+    shown(page.locator("#neuron h3")).to_have_text(" → ".join(ends[found.index(found[0])]))
+    page.keyboard.press("ArrowUp")
+    assert edge_at_focus(page) == found[-1]
+    page.keyboard.press("Enter")
+    shown(page.locator("#edit-weight")).to_be_focused()
+    page.keyboard.type("3")
+    page.keyboard.press("Tab")
+    page.keyboard.type("2")
+    page.keyboard.press("Enter")
+    weighed = f"{found[-1].removesuffix('1')}3, delay 2"
+    shown(page.locator("#network .edge.selected")).to_have_attribute("aria-label", weighed)
+    assert edge_at_focus(page) == weighed
+    shown(page.locator("#network .edge.selected .weight")).to_have_text("×3  +2 steps")
+    page.keyboard.press("Escape")
+    assert focused(page).startswith("neuron chooser")
+    page.keyboard.press("e")
+    page.keyboard.press("E")
+    assert edge_at_focus(page) == weighed
+    page.keyboard.press("Delete")
+    shown(page.locator("#network .edge .grip")).to_have_count(len(own) - 1)
+    assert focused(page).startswith("neuron ")  # its source
+    page.keyboard.press("Control+z")
+    shown(page.locator("#network .edge .grip")).to_have_count(len(own))
+    neuron(page, "chooser").focus()
+    page.keyboard.press("e")
+    page.keyboard.press("n")
+    shown(page.locator("#where")).to_contain_text("step 1 ", timeout=PATIENCE)
+    shown(page.locator("#network .edge.selected")).to_be_focused()
+    sent = page.locator("#network .edge.sent").first.get_attribute("aria-label")
+    assert sent.startswith("synapse from ") and sent.endswith(", spikes sent")
+    page.locator("#network .edge.sent .grip").first.dispatch_event("click")
+    page.click("#back")
+    shown(page.locator("#network .edge.selected")).to_have_count(1)
+
+
+def test_neurons_are_moved_by_keys(visit):
+    page = visit()
+    shown(page.locator("#step")).to_be_enabled(timeout=PATIENCE)
+    where = "all => all.map(x => x.getAttribute('transform').match(/[-0-9.]+/g).map(Number))"
+    before = page.locator("#network .neuron").evaluate_all(where)
+    neuron(page, "echo").focus()
+    page.keyboard.press("Enter")
+    for key in ("Alt+ArrowRight", "Alt+ArrowRight", "Alt+Shift+ArrowUp"):
+        page.keyboard.press(key)
+    shown(page.locator("#message")).to_have_text("1 box moved up.")
+    shown(page.locator("#tool-undo")).to_be_enabled()  # the three are one edit
+    after = page.locator("#network .neuron").evaluate_all(where)
+    moved = [[x2 - x1, y2 - y1] for (x1, y1), (x2, y2) in zip(before, after, strict=True)]
+    assert sorted(map(tuple, moved)) == [(0, 0), (0, 0), (48, -4)]
+    assert focused(page).startswith("neuron echo")
+    page.keyboard.press("Control+z")
+    shown(page.locator("#tool-undo")).to_be_disabled()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Alt+ArrowDown")
+    shown(page.locator("#message")).to_have_text("3 boxes moved down.")
+    page.keyboard.press("Escape")
+    page.locator("body").evaluate("body => document.activeElement.blur()")
+    page.keyboard.press("Alt+ArrowDown")
+    shown(page.locator("#message")).to_have_text("Select what is to be moved.")
+
+
+def test_the_focus_stays_where_boxes_are_folded_and_neurons_undone(visit):
+    page = visit()
+    neuron(page, "echo").focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("g")
+    assert focused(page).startswith("folded box 1")
+    page.keyboard.press("g")
+    assert focused(page).startswith("neuron ")
+    neuron(page, "echo").focus()
+    page.keyboard.press("a")
+    shown(neuron(page, "n1")).to_be_focused()
+    neuron(page, "echo").focus()
+    page.keyboard.press("Control+z")
+    shown(page.locator("#network .neuron")).to_have_count(3)
+    assert focused(page).startswith("neuron echo")
+
+
+def test_a_synapse_among_many_neurons_is_selected_by_keys(visit):
+    neurons = [snp.Neuron(f"p[{i}]") for i in range(200)]
+    synapses = [(f"p[{i}]", f"p[{(7 * i) % 199}]", i + 1) for i in range(1, 199)]
+    page = visit("m.snp.json", model_text(snp.SpikingSystem(neurons, synapses), "native")[0])
+    page.fill("#search", "p[5]")
+    page.keyboard.press("Enter")
+    neuron(page, "p[5]").focus()
+    page.keyboard.press("e")
+    assert edge_at_focus(page).startswith("synapse from p[5] to p[35], weight 6")
+    page.click("[data-zoom=in]")
+    shown(page.locator("#network .edge.selected")).to_have_count(1)
+    page.locator("#network .edge.selected").focus()
+    page.keyboard.press("Escape")
+    assert focused(page).startswith("neuron p[5]")
+    shown(page.locator("#network .edge")).to_have_count(0)
 
 
 def test_what_grows_appears_at_once_where_motion_is_reduced(visit):

@@ -33,7 +33,10 @@ def test_the_synapses_of_a_plasticity_rule_are_chosen_and_chosen_otherwise(visit
     assert subset.locator(".option").all_inner_texts() == ["j", "k", "l"]
     tick(subset, 2)
     assert choice(page, "i").locator("input[data-neuron]:checked").input_value() == "0"
+    left = subset.locator(".left")
+    shown(left).to_have_text("Tick 1 more; otherwise the first subset is taken.")
     tick(subset, 3)
+    shown(left).to_have_text("")
     tick(subset, 1)  # the first one is given up
     ticked = subset.locator("input:checked").evaluate_all(
         "all => all.map(x => x.dataset.candidate)"
@@ -45,6 +48,13 @@ def test_the_synapses_of_a_plasticity_rule_are_chosen_and_chosen_otherwise(visit
     after, _ = reference.step(PLASTIC, start, ((0, (1, 3)), None, None, None, None, (0, (2,))))
     assert spikes(page) == list(after.spikes)
     page.click("#back")
+    page.check("#rest-seed")
+    tick(subset, 2)
+    shown(left).to_have_text("Tick 1 more; otherwise the subset is drawn at random.")
+    page.check("#rest-first")
+    shown(left).to_have_text("Tick 1 more; otherwise the first subset is taken.")
+    tick(subset, 2)
+    shown(left).to_have_text("")
     assert choice(page, "i").locator(".subset .taken").count() == 2
     tick(subset, 2)
     tick(subset, 3)
@@ -71,6 +81,12 @@ def test_a_rule_without_other_rules_has_subsets_and_the_second_turn_too(visit):
     tick(choice(page, "x"), 2)
     step(page)
     assert spikes(page) == [0, 0, 1, 0]
+
+
+def test_one_spike_is_on_a_synapse(visit):
+    system = ASTROCYTES.replace(variant=snp.Astrocytes([snp.Astrocyte([("x", "y")], threshold=1)]))
+    page = opened(visit, system)
+    assert "exactly 1 spike is on x → y" in choice(page, "astrocyte 1").inner_text()
 
 
 @pytest.mark.parametrize("decision", ["lets the spikes pass", "suppresses them"])

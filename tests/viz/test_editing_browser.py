@@ -6,11 +6,13 @@ import pytest
 
 import snpjax as snp
 from snpjax.io import model_text
+from snpjax.sleptsov import net_of_text
 from tests.support.browser import (
     NATURALS,
     PATIENCE,
     chromium as chromium,
     neuron,
+    saved,
     shown,
     spikes,
     step,
@@ -231,6 +233,41 @@ def test_a_net_is_edited(visit):
     page.keyboard.press("c")
     page.locator("#network .transition").click()
     shown(page.locator("#network .edge .grip")).to_have_count(1)
+
+
+def test_a_net_keeps_its_positions_and_says_where_it_does_not(visit):
+    net = net_of_text("t: x -> y", {"x": 1})
+    page = visit("net.lsn", model_text(net, "lsn")[0])
+    assert page.get_attribute("#tool-add", "title") == "Add a place (a), or double-click"
+    page.locator("#network .place").first.click()
+    page.keyboard.press("Alt+ArrowDown")
+    shown(page.locator("#tool-undo")).to_be_enabled()
+    assert '"positions": [[' in page.input_value("#text")
+    page.keyboard.press("a")
+    shown(page.locator("#network .place")).to_have_count(3)
+    script = "all => all.map(x => x.getAttribute('transform'))"
+    before = page.locator("#network .node").evaluate_all(script)
+    page.click("#save")
+    shown(page.locator("#save-places")).to_be_hidden()
+    page.select_option("#save-format", "net")
+    shown(page.locator("#save-places")).to_contain_text("keeps no positions")
+    page.select_option("#save-format", "pnml")
+    shown(page.locator("#save-places")).to_be_hidden()
+    with saved(page) as waiting:
+        page.click("#save-now")
+    text = waiting.value.path().read_text()
+    again = visit("net.pnml", text)
+    after = again.locator("#network .node").evaluate_all(script)
+    assert len(after) == len(before)
+    offsets = {
+        tuple(round(b - a) for a, b in zip(place(one), place(other), strict=True))
+        for one, other in zip(before, after, strict=True)
+    }
+    assert offsets == {(0, 0)}
+
+
+def place(transform):
+    return [float(number) for number in transform[len("translate(") : -1].split()]
 
 
 # ---- thousands of neurons ----

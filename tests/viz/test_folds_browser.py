@@ -4,6 +4,8 @@ import pytest
 
 import snpjax as snp
 from snpjax.io import model_text
+from snpjax.sleptsov import Arcs
+from snpjax.viz.page import export
 from tests.support.browser import chromium as chromium, neuron, shown, step, visit as visit
 
 
@@ -76,6 +78,97 @@ def test_a_box_is_chosen_by_keys_and_survives_edits_and_undo(visit):
     shown(page.locator("#neuron")).to_contain_text("and 1 more")
     page.keyboard.press("g")
     assert box.count() == 0 and len(places(page)) == 5
+
+
+def synapses(page):
+    return page.evaluate("JSON.parse(document.getElementById('text').value).synapses.length")
+
+
+def test_one_synapse_to_a_box_keeps_its_weight_and_several_are_listed(visit):
+    system = CHAIN.replace(synapses=[*CHAIN.synapses[:4], ("t", "s", 5)])
+    page = visit("s.snp.json", model_text(system, "native")[0])
+    neuron(page, "p[1]").click()
+    page.keyboard.press("g")
+    labels = page.locator("#network .weight").all_text_contents()
+    assert sorted(labels) == ["3 synapses", "×5"]  # that from p[0] to t weighs 1
+    neuron(page, "t").focus()
+    page.keyboard.press("e")
+    page.keyboard.press("e")
+    shown(page.locator("#neuron h3")).to_have_text("p[0] → t")
+    page.fill("#edit-weight", "4")
+    page.keyboard.press("Enter")
+    shown(page.locator("#network .edge.selected .weight")).to_have_text("×4")
+    neuron(page, "s").focus()
+    page.keyboard.press("e")
+    page.keyboard.press("e")  # the first one comes from t
+    shown(page.locator("#neuron h3")).to_have_text("3 synapses from s to p")
+    shown(page.locator("#neuron .link")).to_have_count(3)
+    page.locator("#neuron .link").nth(1).click()
+    shown(page.locator("#neuron h3")).to_have_text("s → p[1]")
+
+
+def test_a_box_is_connected_as_all_of_its_neurons(visit):
+    page = opened(visit)
+    neuron(page, "p[1]").click()
+    page.keyboard.press("g")
+    neuron(page, "t").click()
+    page.keyboard.press("c")
+    page.locator("#network .fold").click()
+    shown(page.locator("#network .edge.sent, #network .edge .grip")).to_have_count(3)
+    shown(page.locator("#message")).to_have_text(
+        "3 synapses added: a box stands for all that is folded in it. Ctrl+Z takes this back."
+    )
+    assert synapses(page) == len(CHAIN.synapses) + 3
+    page.keyboard.press("c")
+    neuron(page, "t").click()  # of three, two are there already
+    shown(page.locator("#message")).to_have_text(
+        "1 synapse added: a box stands for all that is folded in it. Ctrl+Z takes this back."
+    )
+    neuron(page, "s").click()
+    page.keyboard.press("c")
+    page.locator("#network .fold").click()
+    shown(page.locator("#message")).to_have_text("They are connected already.")
+    assert synapses(page) == len(CHAIN.synapses) + 4
+
+
+def test_arcs_of_a_folded_net_are_arcs(visit):
+    places = snp.SleptsovNet(
+        [1, 2, 0],
+        inputs=Arcs.of([(0, 0, 1), (1, 0, 2)]),
+        outputs=Arcs.of([(2, 0, 3)]),
+        place_names=["p[0]", "p[1]", "q"],
+    )
+    page = visit("n.lsn", model_text(places, "lsn")[0])
+    page.locator("#network .place").first.click()
+    page.locator("#network .place").nth(1).click(modifiers=["Shift"])
+    page.keyboard.press("g")
+    labels = page.locator("#network .weight").all_text_contents()
+    assert sorted(labels) == ["2 arcs", "×3"]
+    shown(page.locator("#network .fold")).to_have_attribute(
+        "aria-label", "folded p: 2 nodes, 3 tokens"
+    )
+
+
+def test_an_exported_page_is_folded(visit, tmp_path):
+    export(CHAIN, tmp_path / "chain.html", max_steps=3)
+    assert (tmp_path / "chain.html").stat().st_size <= 300_000
+    page = visit(url=(tmp_path / "chain.html").as_uri())
+    neuron(page, "p[1]").click()
+    page.keyboard.press("g")
+    box = page.locator("#network .fold")
+    shown(box).to_have_attribute("aria-label", "folded p: 3 neurons, 3 spikes")
+    step(page)
+    shown(box).to_have_attribute("aria-label", "folded p: 3 neurons, 5 spikes, fired")
+    page.click("#fold-selected")
+    shown(box).to_have_count(0)
+    page.click("#fold-selected")
+    shown(box).to_have_count(1)
+    page.keyboard.press("Escape")
+    neuron(page, "s").focus()
+    page.keyboard.press("e")
+    shown(page.locator("#neuron h3")).to_have_text("3 synapses from s to p")
+    page.keyboard.press("Delete")
+    shown(page.locator("#network .fold")).to_have_count(1)
 
 
 def test_one_neuron_alone_is_not_folded(visit):

@@ -11,10 +11,12 @@ from snpjax.sleptsov import Arcs, SleptsovNet
 from snpjax.testing import systems
 from snpjax.viz.page.models import changed_model
 from snpjax.viz.page.net_operations import changed_net
+from snpjax.viz.page.nets import net_json
 from snpjax.viz.page.operations import changed
 from snpjax.viz.page.palette import PALETTE, module_of, palette_json
 from snpjax.viz.page.session import Session
 from snpjax.viz.page.stepping import Refused
+from snpjax.viz.page.texts import MODEL_FORMATS, open_model, serialize
 from tests.support.helpers import many
 
 
@@ -57,6 +59,23 @@ def test_removal_takes_what_belongs_to_a_neuron():
     assert not changed(pair(), {"do": "remove", "synapses": [[0, 1]]}).synapses
 
 
+def test_delays_of_synapses_are_given_copied_and_removed():
+    delayed = changed(pair(), {"do": "delay", "synapses": [[0, 1, 3]]})
+    assert delayed == pair().replace(variant=snp.SynapseDelays({("x", "y"): 3}))
+    copied = changed(delayed, {"do": "duplicate", "neurons": [0, 1]})
+    own = {("x", "y"): 3, ("x_1", "y_1"): 3}
+    assert copied.variant == snp.SynapseDelays(own)
+    for operation in ({"synapses": [[2, 3]]}, {"neurons": [3]}):
+        assert changed(copied, {"do": "remove", **operation}).variant == delayed.variant
+    assert changed(delayed, {"do": "remove", "synapses": [[0, 1]]}).variant is None
+    assert changed(delayed, {"do": "delay", "synapses": [[0, 1, 0]]}) == pair()
+    other = pair().replace(variant=snp.Exhaustive())
+    with pytest.raises(Refused, match="The variant Exhaustive"):
+        changed(other, {"do": "delay", "synapses": [[0, 1, 3]]})
+    with pytest.raises(ValueError, match="delay"):
+        changed(pair(), {"do": "delay", "synapses": [[0, 1, -1]]})
+
+
 def test_a_name_changes_wherever_it_stands():
     rules = snp.PlasticityRule(snp.Guard("a"), 1, "+", 1, ["y"])
     system = pair().replace(neurons=[snp.Neuron("x", 1, [rules]), snp.Neuron("y")])
@@ -81,8 +100,9 @@ def test_names_in_variants():
     system = pair().replace(variant=variant)
     renamed = changed(system, {"do": "rename", "neuron": 0, "name": "w"})
     assert renamed.variant.delays == ((("w", "y"), 2),)
-    with pytest.raises(Refused, match="The variant SynapseDelays names neurons"):
-        changed(system, {"do": "remove", "neurons": [0]})
+    channels = pair().replace(variant=snp.DendriticDelays({"y": 2}))
+    with pytest.raises(Refused, match="The variant DendriticDelays names neurons"):
+        changed(channels, {"do": "remove", "neurons": [0]})
 
 
 def test_a_copy_has_the_synapses_between_its_neurons():
@@ -94,12 +114,28 @@ def test_a_copy_has_the_synapses_between_its_neurons():
 
 @pytest.mark.parametrize("name", PALETTE)
 def test_modules_are_inserted(name):
-    system = changed(pair(), {"do": "insert", "module": name, "at": [5, 7]})
+    system = changed(pair(), {"do": "insert", "module": name, "at": [5, 700]})
     module = module_of(name, None)
     assert system.num_neurons == 2 + module.num_neurons
     assert system.num_synapses == 1 + module.num_synapses
     own = [system.notes["positions"][neuron.name] for neuron in system.neurons[2:]]
-    assert np.min(own, axis=0).tolist() == [5, 7]
+    assert np.min(own, axis=0).tolist() == [5, 700]
+
+
+@given(st.lists(st.tuples(st.integers(0, 900), st.integers(0, 900)), max_size=12), st.data())
+def test_modules_are_clear_of_what_is_there(there, data):
+    names = [f"q{i}" for i in range(len(there))]
+    places = dict(zip(names, map(list, there), strict=True))
+    system = snp.SpikingSystem([snp.Neuron(name) for name in names], notes={"positions": places})
+    x, y = data.draw(st.tuples(st.integers(0, 900), st.integers(0, 900)))
+    grown = changed(system, {"do": "insert", "module": "sub", "at": [x, y]})
+    all_places = [grown.notes["positions"][neuron.name] for neuron in grown.neurons]
+    old, new = np.split(np.asarray(all_places, float), [len(there)])
+    assert new.min(axis=0)[0] == x and new.min(axis=0)[1] >= y
+    low, high = new.min(axis=0) - [190, 120], new.max(axis=0) + [190, 120]
+    assert not ((low < old) & (old < high)).all(axis=1).any()
+    if new.min(axis=0)[1] > y:  # it was moved no farther than to the next neuron
+        assert (old[:, 1] == low[1]).any()
 
 
 def test_modules_do_what_the_palette_says():
@@ -130,7 +166,7 @@ def test_modules_do_what_the_palette_says():
         ({"do": "connect", "synapses": [[0, 1]]}, "Give lists of 3 numbers"),
         ({"do": "rename", "neuron": 0, "name": " "}, "is not a name"),
         ({"do": "rename", "neuron": 0, "name": "\ud800"}, "The name contains"),
-        ({"do": "move", "positions": [[0, 0]]}, "1 positions of 2 neurons"),
+        ({"do": "move", "positions": [[0, 0]]}, "has 1 position for 2 neurons. Give one for each"),
         ({"do": "move", "positions": [[0, 0], [0, "x"]]}, "is not a place"),
         ({"do": "add", "neurons": [{"spikes": 1.5}]}, "Give an integer"),
         ({"do": "add", "neurons": [{"rules": "a -> a"}]}, "Give texts"),
@@ -206,8 +242,40 @@ def test_a_net_loses_nodes_and_arcs():
     assert left.marking.tolist() == [0] and not len(left.inputs)
     assert left.outputs.triples() == [(0, 0, 2)]
     assert not len(changed_net(net(), {"do": "remove", "synapses": [[2, 1]]}).outputs)
+    both = changed_net(net(), {"do": "connect", "synapses": [[0, 2, 5]], "kind": "inhibitor"})
+    one = changed_net(both, {"do": "remove", "synapses": [[0, 2]], "kind": "inhibitor"})
+    assert not len(one.inhibitors) and one.inputs == both.inputs
+    other = changed_net(both, {"do": "remove", "synapses": [[0, 2]], "kind": ""})
+    assert not len(other.inputs) and other.inhibitors == both.inhibitors
     renamed = changed_net(net(), {"do": "rename", "neuron": 2, "name": "fire"})
     assert list(renamed.transition_names) == ["fire"]
+
+
+def positions(net):
+    return net_json(net)["positions"]
+
+
+def test_nodes_of_a_net_keep_their_positions():
+    """Through all operations, and in each format that has a place for them."""
+    places = [[0, 10], [20, 30], [40, 50.5]]
+    moved = changed_net(net(), {"do": "move", "positions": places})
+    assert moved == net() and positions(moved) == places
+    named = changed_net(moved, {"do": "rename", "neuron": 1, "name": "other"})
+    assert positions(named) == places
+    grown = changed_net(
+        named, {"do": "add", "places": [{"at": [1, 2]}], "transitions": [{"at": [3, 4]}]}
+    )
+    assert positions(grown) == [*places[:2], [1, 2], *places[2:], [3, 4]]
+    for name in ("lsn", "mcc", "msn", "ndr", "pnml"):
+        assert "positions" in MODEL_FORMATS[name].keeps
+        text, _ = serialize(grown, MODEL_FORMATS[name], lossy=False)
+        read = open_model(f"n.{name}", text, format=name, level="extended").system
+        assert positions(read) == positions(grown), name
+        assert list(read.place_names) == list(grown.place_names)
+    assert "positions" not in MODEL_FORMATS["net"].keeps
+    left = changed_net(grown, {"do": "remove", "neurons": [0, 4]})
+    assert positions(left) == [places[1], [1, 2], places[2]]
+    assert positions(changed_net(grown, {"do": "add", "places": [{}]})) is None
 
 
 @pytest.mark.parametrize(
@@ -218,7 +286,8 @@ def test_a_net_loses_nodes_and_arcs():
         ({"do": "connect", "synapses": [], "kind": "lamp"}, "Give one of"),
         ({"do": "connect", "synapses": [], "kind": []}, "Give one of"),
         ({"do": "priority", "pairs": [[0, 1]]}, "Only a transition"),
-        ({"do": "move"}, "no operation 'move' on nets"),
+        ({"do": "input"}, "no operation 'input' on nets"),
+        ({"do": "move", "positions": [[0, 0]]}, "1 position for 3 nodes. Give one for each"),
     ],
 )
 def test_what_makes_no_sense_in_a_net_is_refused(operation, message):
@@ -269,7 +338,7 @@ def test_a_branch_that_cannot_be_made_again_leaves_the_computation():
     question = {"model": model, "at": 0, "count": 2, "chosen": []}
     assert len(session.answer("step", question)["rows"]) == 2
     wrong = [{"chosen": [], "rest": 0}, {"chosen": [[0, 7]], "rest": 0}]
-    with pytest.raises(Refused, match="Rule 8"):
+    with pytest.raises(Refused, match="Neuron x cannot select its rule 8 now. Choose one of: a"):
         session.answer("replay", {"model": model, "at": 0, "steps": wrong})
     again = session.answer("step", {**question, "at": 2, "count": 1})
     assert again["rows"][0]["step"] == 3

@@ -64,7 +64,8 @@ def walked(system, data, *, steps=6):
             offered = moment.subsets.get(neuron, {})
             assert {rule: some.number for rule, some in offered.items()} == several
             for rule, some in offered.items():
-                assert [some.rank(targets) for targets in sets[rule]] == list(range(some.number))
+                numbers = [some.number_of(own) for own in sets[rule]]
+                assert numbers == list(range(some.number))
         actions = tuple(data.draw(st.sampled_from(some)) for some in own)
         decisions = reference.decisions(system, configuration, actions)
         decided = tuple(data.draw(st.sampled_from(some)) for some in decisions)
@@ -75,13 +76,19 @@ def walked(system, data, *, steps=6):
                 rules[neuron] = rule
             some = moment.subsets.get(neuron, {}).get(NO_RULE if rule is None else rule)
             if some is not None:
-                subsets[neuron] = some.rank(targets)
+                subsets[neuron] = some.number_of(targets)
         for a, decision in enumerate(decided):
             if decision is not None:
                 assert size + a in moment.subsets  # it could be foreseen
                 subsets[size + a] = decision
         after, _ = reference.step(system, configuration, (*actions, *decided))
-        made = stepper.step(at, rules, data.draw(st.sampled_from(["first", 7])), subsets)
+        held = {i: list(moment.subsets[i][rules.get(i, NO_RULE)].candidates) for i in subsets}
+        if data.draw(st.booleans()):  # by what they hold, as the page does it
+            by = {i: [c for c in held[i] if c in actions[i][1]] for i in subsets if i < size}
+            by |= {i: [number] for i, number in subsets.items() if i >= size}
+        else:
+            by = subsets
+        made = stepper.step(at, rules, data.draw(st.sampled_from(["first", 7])), by)
         assert made.solution.spikes.tolist() == list(after.spikes)
         if after.network is not None:
             assert made.network is not None
@@ -140,13 +147,23 @@ def test_a_subset_that_cannot_be_taken_is_refused():
     stepper = Stepper(PLASTIC)
     assert stepper.moments[0].subsets[0][0] == Subsets("+", 2, (1, 2, 3))
     assert 1 not in stepper.moments[0].subsets[0]  # it deletes the only synapse
-    with pytest.raises(Refused, match="Chooser 1 has no subset 3 now: the last is 2"):
+    with pytest.raises(Refused, match="Neuron i has no subset 3 now: the last is 2"):
         stepper.step(0, {0: 0}, "first", {0: 3})
-    with pytest.raises(Refused, match="Chooser 1 has several rules. Choose one, then its subset"):
+    with pytest.raises(Refused, match="Neuron i has several rules. Choose one, then its subset"):
         stepper.step(0, {}, "first", {0: 1})
-    with pytest.raises(Refused, match="Chooser 99 has no subset 1"):
+    with pytest.raises(Refused, match="The unknown neuron 99 has no subset 1"):
         stepper.step(0, {}, "first", {98: 1})
+    for subset in ([1], [1, 5], [1, 1]):  # too few, not a candidate, twice the same
+        with pytest.raises(Refused, match="Neuron i cannot take this subset now"):
+            stepper.step(0, {0: 0}, "first", {0: subset})
+    with pytest.raises(Refused, match=r"Neuron j cannot select its rule 1 now. It can select none"):
+        stepper.step(0, {1: 0}, "first")
+    with pytest.raises(Refused, match=r"Neuron i .* rule 9 now. Choose one of: a\+/a -> "):
+        stepper.step(0, {0: 8}, "first")
     assert len(stepper.moments) == 1
+    other = r"The astrocyte of \(x, y\), \(y, z\) has no subset 2 now"
+    with pytest.raises(Refused, match=other):
+        Stepper(ASTROCYTES).step(0, {}, "first", {3: 2})
 
 
 def test_subsets_beyond_the_numbers_are_left_to_chance():

@@ -1,22 +1,27 @@
 """What formats of numbers have no place for: one comment after the data, which other tools skip.
 
 It is `{comment sign} snpjax {...}` with a JSON object of `name`, `places` and `transitions`, each
-only where it says more than the numbers do, and in SN-MCC of `priorities`. Names are a list, or an
-object of the `prefix` and the `first` number.
+only where it says more than the numbers do, of `positions` in a drawing, `[x, y]` for each place
+and then for each transition, and in SN-MCC of `priorities`. Names are a list, or an object of the
+`prefix` and the `first` number.
 """
 
 import json
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
+from ..._text.counts import plural
 from ..._text.surrogates import HALF, lone_escape
 from ...sleptsov import Numbered, SleptsovNet
 from ...sleptsov.model.names import Names, same_names
+from ...sleptsov.view.positions import given_positions
 from ..source import Report, Source
 
 
 _MARK = "snpjax "
 _LISTS = ("places", "transitions")
+_FAR = 1e9  # no drawing is larger
 
 
 def remark(net: SleptsovNet, sign: str, first: int, **more: Any) -> str:
@@ -31,6 +36,9 @@ def remark(net: SleptsovNet, sign: str, first: int, **more: Any) -> str:
                 told[key] = {"prefix": names.prefix, "first": names.first}
         else:
             told[key] = list(names)
+    positions = given_positions(net)
+    if positions is not None:
+        told["positions"] = positions.tolist()
     told |= more
     text = json.dumps(told)
     half = lone_escape(text)
@@ -77,12 +85,30 @@ class Remark:
         self.report.error(self.offset if at is None else at, message)
 
     def names(self) -> dict[str, Any]:
-        """The names, as arguments of `SleptsovNet`."""
+        """The names and positions, as arguments of `SleptsovNet`."""
+        names = self._names("places", "p"), self._names("transitions", "t")
         return {
             "name": self.told.get("name", ""),
-            "place_names": self._names("places", "p"),
-            "transition_names": self._names("transitions", "t"),
+            "place_names": names[0],
+            "transition_names": names[1],
+            "notes": self._positions(names),
         }
+
+    def _positions(self, names_of_kinds: tuple[Names, Names]) -> dict[str, Any]:
+        positions = self.told.get("positions")
+        if positions is None:
+            return {}
+        names = list(chain(*names_of_kinds))
+        is_right = isinstance(positions, list) and all(
+            isinstance(place, list)
+            and len(place) == 2
+            and all(type(x) in (int, float) and -_FAR < x < _FAR for x in place)
+            for place in positions
+        )
+        if not is_right or len(positions) != len(names):
+            self.error(f"`positions` is not a list of {plural(len(names), 'pair')} of numbers")
+            return {}
+        return {"positions": dict(zip(names, positions, strict=True))}
 
     def _names(self, key: str, prefix: str) -> Names:
         given = self.told.get(key, {})

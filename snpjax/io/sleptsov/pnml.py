@@ -12,7 +12,7 @@ from ...sleptsov import SleptsovNet
 from ..source import Report, Source, shortened
 from ..xml_text import XmlReader
 from .build_net import build_net
-from .pnml_elements import PnmlElement, PnmlLabel
+from .pnml_elements import PnmlElement, PnmlLabel, position_of
 from .pnml_net import FileNet, Shared
 from .pnml_vocabulary import (
     ATTRIBUTES,
@@ -43,7 +43,7 @@ def read_pnml(
     """The net of a PNML file, all pages as one.
 
     Names are those in the file, ids where there are none or one is there twice; the notes keep the
-    `ids`.
+    `ids`, and the `positions` of a net of one page.
     """
     report = Report(source)
     reader = _Reader(report, ignore_unknown)
@@ -98,6 +98,8 @@ class _Reader:
         if above.role == "skipped" or owner is None:
             if name == "beats" and self._own_tool and owner is not None:
                 owner.beats.append(PnmlLabel(attributes.get("ref", ""), offset))
+            elif name == "position" and owner is not None and self._is_in_graphics():
+                owner.position = position_of(attributes, "x", "y") or owner.position
             return skipped
         if name in DECORATION and above.role != "text":
             if name == "toolspecific" and attributes.get("tool") == TOOL:
@@ -121,6 +123,11 @@ class _Reader:
             return _Frame("text", owner, name, offset)
         self._refuse(f"<{shortened(name)}>", name, above.name, offset)
         return skipped
+
+    def _is_in_graphics(self) -> bool:
+        """Whether the open elements end with the `<graphics>` of a node."""
+        above = self._open[-2:]
+        return [frame.name for frame in above[1:]] == ["graphics"] and above[0].role == "owner"
 
     def _root(self, name: str, attributes: Mapping[str, str], offset: int) -> _Frame:
         if name != "pnml":

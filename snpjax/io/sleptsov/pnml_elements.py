@@ -1,5 +1,6 @@
 """Elements of PNML files with what stands in them."""
 
+import math
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -13,10 +14,19 @@ class PnmlLabel(NamedTuple):
     is_value: bool = False  # in a `<value>` of PIPE, which may be empty
 
 
+def position_of(attributes: Mapping[str, str], x: str, y: str) -> list[float] | None:
+    """A position in two attributes. It is decoration, so that anything else is no error."""
+    try:
+        found = [float(attributes[name]) for name in (x, y)]
+    except (KeyError, ValueError):
+        return None
+    return found if all(map(math.isfinite, found)) else None
+
+
 class PnmlElement:
     """A node, an arc, a page or a net, with its attributes and labels."""
 
-    __slots__ = ("kind", "attributes", "offset", "source", "id", "labels", "beats")
+    __slots__ = ("kind", "attributes", "offset", "source", "id", "labels", "beats", "position")
 
     def __init__(self, kind: str, attributes: Mapping[str, str], offset: int, source: str):
         self.kind, self.attributes, self.offset = kind, attributes, offset
@@ -24,6 +34,7 @@ class PnmlElement:
         self.id = attributes.get("id", "")
         self.labels: dict[str, PnmlLabel] = {}
         self.beats: list[PnmlLabel] = []
+        self.position = position_of(attributes, "positionX", "positionY")  # as TAPAAL writes it
 
     def attribute(self, name: str) -> PnmlLabel | None:
         """An attribute as a label."""

@@ -186,14 +186,33 @@ class _Builder:
         name = self.net.owner.labels.get("name")
         ids = {f"{kind}s": arguments[f"{kind}_names"] for kind in ("place", "transition")}
         names = {f"{of[:-1]}_names": self._names(its_ids) for of, its_ids in ids.items()}
-        is_named = tuple(names.values()) != tuple(ids.values())
+        notes: dict[str, Any] = {}
+        if tuple(names.values()) != tuple(ids.values()):
+            notes["ids"] = {of: list(its) for of, its in ids.items()}
+        if positions := self._positions(ids, names):
+            notes["positions"] = positions
         return {
             **arguments,
             **names,
             "final_markings": self._final_markings(),
             "name": name.text if name else "",
-            "notes": {"ids": {of: list(its) for of, its in ids.items()}} if is_named else {},
+            "notes": notes,
         }
+
+    def _positions(
+        self, ids: Mapping[str, tuple[str, ...]], names: Mapping[str, tuple[str, ...]]
+    ) -> dict[str, list[float]]:
+        """The positions by name, where all nodes have some: pages have coordinates of their own."""
+        if sum(element.kind == "page" for element in self.net.ids.values()) > 1:
+            return {}
+        found: dict[str, list[float]] = {}
+        for own_ids, own_names in zip(ids.values(), names.values(), strict=True):
+            for id, name in zip(own_ids, own_names, strict=True):
+                position = self.net.nodes[id].position
+                if position is None or name in found:
+                    return {}
+                found[name] = position
+        return found
 
     def _check_type(self) -> None:
         type = self.net.owner.attributes.get("type", "")

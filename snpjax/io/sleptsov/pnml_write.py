@@ -6,6 +6,7 @@ from ..._text.model_warning import ModelWarning
 from ..._text.quoting import without_controls
 from ..._text.warn import warn
 from ...sleptsov import SleptsovNet
+from ..json_checks import noted_position
 from ..losses import Losses
 from .flattening import with_pairs_for_order
 from .pnml import TOOL
@@ -36,11 +37,13 @@ def write_pnml(net: SleptsovNet, losses: Losses) -> str:
         zip(net.place_names, net.marking.tolist(), strict=True), start=1
     ):
         marking = f"<initialMarking>{_text(tokens)}</initialMarking>" if tokens else ""
-        lines.append(f'<place id="p{number}">{_name(name, losses)}{marking}</place>')
+        at = _graphics(net, name)
+        lines.append(f'<place id="p{number}">{_name(name, losses)}{at}{marking}</place>')
     for number, name in enumerate(net.transition_names, start=1):
         beats = "".join([f'<beats ref="t{b + 1}"/>' for b in beaten[number - 1]])
         tool = f'<toolspecific tool="{TOOL}" version="1.0">{beats}</toolspecific>' if beats else ""
-        lines.append(f'<transition id="t{number}">{_name(name, losses)}{tool}</transition>')
+        inside = f"{_name(name, losses)}{_graphics(net, name)}{tool}"
+        lines.append(f'<transition id="t{number}">{inside}</transition>')
     arcs = [
         *((f"p{p + 1}", f"t{t + 1}", w, "") for p, t, w in net.inputs.triples()),
         *((f"p{p + 1}", f"t{t + 1}", w, "inhibitor") for p, t, w in net.inhibitors.triples()),
@@ -63,6 +66,14 @@ def write_pnml(net: SleptsovNet, losses: Losses) -> str:
             lines.append(f"<marking>{''.join(places)}</marking>")
         lines.append("</finalmarkings>")
     return "".join([f"{line}\n" for line in [*lines, "</net>", "</pnml>"]])
+
+
+def _graphics(net: SleptsovNet, name: str) -> str:
+    position = noted_position(net.notes, name)
+    if position is None:
+        return ""
+    x, y = position
+    return f'<graphics><position x="{x:.10g}" y="{y:.10g}"/></graphics>'
 
 
 def _text(value: object) -> str:

@@ -88,16 +88,15 @@ class Neuron:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "spikes", spikes)
         object.__setattr__(self, "label", name if label is None else label)
-        object.__setattr__(self, "rules", parse_rules(rules, self.label) if rules else ())
+        object.__setattr__(self, "rules", parse_rules(rules, self.label))
 
 
 def parse_rules(rules: Sequence[AnyRule | str], label: str) -> tuple[AnyRule | str, ...]:
     """The rules of a label with every text parsed. A text that does not parse is kept: the system
     reports it with its neuron."""
-    if isinstance(rules, str):
-        rules = (rules,)
+    rules = (rules,) if isinstance(rules, str) else tuple(rules)
     if all([type(rule) is Rule for rule in rules]):
-        return tuple(rules)
+        return rules
     parsed: list[AnyRule | str] = []
     for rule in rules:
         try:
@@ -251,6 +250,7 @@ class SpikingSystem(AbstractSystem):
                 "SynapseRules(...), Channels(...), Requests(), SynapseDelays(...), "
                 "DendriticDelays(...), ScheduledSynapses(...) or None)"
             )
+        neurons, synapses = tuple(neurons), tuple(synapses)
         added = added_synapses(variant)
         if added:
             given = {tuple(_with_weight(synapse)[:2]) for synapse in synapses}
@@ -262,7 +262,7 @@ class SpikingSystem(AbstractSystem):
         trains = {neuron: tuple(train) for neuron, train in (input or {}).items()}
         labelled = {x: parse_rules(rules, x) for x, rules in (rules_by_label or {}).items()}
         for attribute, value in {
-            "neurons": tuple(neurons),
+            "neurons": neurons,
             "synapses": tuple(
                 [x if type(x) is Synapse else Synapse._make(_with_weight(x)) for x in synapses]
             ),

@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...spiking import Astrocytes, Channels, Network, SpikingSystem, SynapseRules
+from ...spiking import Astrocytes, Channels, Network, SpikingSystem, SynapseDelays, SynapseRules
 from ...spiking.view.picture import given_positions
 from ...spiking.view.run_text import label_rules
 
@@ -41,6 +41,7 @@ def system_json(system: SpikingSystem) -> dict[str, Any]:
             for s, t, weight in system.synapses
         ],
         "environment": [[places[s], texts] for (s, t), texts in on_synapses.items() if t is None],
+        "delays": _delays(system),
         "input": {name: [exact(x) for x in train] for name, train in system.input.items()},
         "output": list(system.output),
         "astrocytes": _astrocytes(system),
@@ -83,6 +84,17 @@ def _rules(
             for ends, own in system.variant.channels_of_synapse.items()
         }
     return {**own, **(label_rules(system) if system.is_growing else {})}, labels
+
+
+def _delays(system: SpikingSystem) -> list[list[int | str]] | None:
+    """The synapses with a delay, `[source, target, delay]`; `None` where the variant has no place
+    for any."""
+    if system.variant is None:
+        return []
+    if not isinstance(system.variant, SynapseDelays):
+        return None
+    places = {name: index for index, name in enumerate(system.names)}
+    return [[places[s], places[t], exact(delay)] for (s, t), delay in system.variant.delays]
 
 
 def _astrocytes(system: SpikingSystem) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from .nets import NetStepper, edited_net, net_json
 from .operations import changed
 from .queries import Condition
 from .stepping import AbstractStepper, Refused, Rest, Stepper
+from .subsets import ChosenSubset
 from .texts import OpenedModel, check_size, diagnostics_json
 
 
@@ -60,7 +61,7 @@ def next_rows(
     chosen: Mapping[int, int],
     rest: Rest,
     stops: Condition | None = None,
-    subsets: Mapping[int, int] | None = None,
+    subsets: Mapping[int, ChosenSubset] | None = None,
 ) -> tuple[list[dict[str, Any]], Refused | None]:
     """Up to `count` steps after number `at`, the first one by the rules `chosen` and the `subsets`,
     to the first one in which `stops` holds, and why there are not more where a step was refused."""

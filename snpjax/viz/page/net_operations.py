@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ..._text.counts import plural
 from ...sleptsov import Arcs, SleptsovNet
-from .arguments import Operation, free_name, integer, listed, name_in, node, nodes, tuples
+from ...sleptsov.view.positions import given_positions, with_positions
+from .arguments import Operation, free_name, integer, listed, name_in, node, nodes, point, tuples
 from .stepping import Refused
 
 
@@ -23,12 +25,14 @@ def changed_net(net: SleptsovNet, operation: Operation) -> SleptsovNet:
 
     - `net`: the net.
     - `operation`: its name is under `"do"`:
-      - `add`: `places` and `transitions`, lists of objects with a `name`, which is optional, and
-        the `tokens` of a place.
-      - `remove`: `neurons` (numbers of nodes) and `synapses` (pairs of nodes), each optional.
+      - `add`: `places` and `transitions`, lists of objects with a `name`, the `tokens` of a place,
+        and where it stands, `at`, all optional.
+      - `remove`: `neurons` (numbers of nodes) and `synapses` (pairs of nodes), each optional; with
+        a `kind`, only the arcs of that kind.
       - `rename`: `neuron`, `name`.
       - `connect`: `synapses`, triples with weights, and their `kind`: `""`, `"inhibitor"` or
         `"test"`.
+      - `move`: `positions`, the place `[x, y]` of every node.
       - `priority`: `pairs` of transitions, of which the first beats the second; with `is_on` false
         they no longer do.
 
@@ -40,7 +44,39 @@ def changed_net(net: SleptsovNet, operation: Operation) -> SleptsovNet:
         raise Refused(f"There is no operation {name!r:.60} on nets.")
     if net.order is not None:
         raise Refused("This net has an order of its own. Edit the text.")
-    return _OPERATIONS[name](net, operation)
+    positions = _positions_after(net, name, operation)
+    return with_positions(_OPERATIONS[name](net, operation), positions)
+
+
+def _positions_after(net: SleptsovNet, name: str, operation: Operation) -> list[list[float]] | None:
+    """The positions of the nodes after an operation, `None` unless all have one."""
+    if name == "move":
+        moved = [point(place) for place in listed(operation, "positions")]
+        if len(moved) != _size(net):
+            there = plural(len(moved), "position")
+            raise Refused(
+                f"`positions` has {there} for {plural(_size(net), 'node')}. Give one for each."
+            )
+        return moved
+    given = given_positions(net)
+    if given is None and _size(net):
+        return None
+    known: list[list[float]] = [] if given is None else given.tolist()
+    if name == "remove":
+        gone = set(nodes(operation, "neurons", _size(net)))
+        return [place for number, place in enumerate(known) if number not in gone]
+    if name != "add":
+        return known
+    new = [[one.get("at") for one in listed(operation, of)] for of in ("places", "transitions")]
+    if None in [*new[0], *new[1]]:
+        return None
+    places, transitions = ([point(at) for at in own] for own in new)
+    return [*known[: net.num_places], *places, *known[net.num_places :], *transitions]
+
+
+def _move(net: SleptsovNet, operation: Operation) -> SleptsovNet:
+    del operation  # the positions are notes
+    return net
 
 
 def _size(net: SleptsovNet) -> int:
@@ -78,12 +114,15 @@ def _remove(net: SleptsovNet, operation: Operation) -> SleptsovNet:
     place_of = {old: new for new, old in enumerate(places)}
     transition_of = {old: new for new, old in enumerate(transitions)}
 
-    def left(arcs: Arcs, *, is_output: bool) -> Arcs:
+    wanted = None if operation.get("kind") is None else _field(operation)
+
+    def left(field: str) -> Arcs:
+        own = pairs if wanted in (None, field) or field == "outputs" else set()
         return Arcs.of(
             (place_of[p], transition_of[t], weight)
-            for p, t, weight in arcs.triples()
+            for p, t, weight in getattr(net, field).triples()
             if p in place_of and t in transition_of
-            if ((num + t, p) if is_output else (p, num + t)) not in pairs
+            if ((num + t, p) if field == "outputs" else (p, num + t)) not in own
         )
 
     return net.replace(
@@ -91,8 +130,7 @@ def _remove(net: SleptsovNet, operation: Operation) -> SleptsovNet:
         num_transitions=len(transitions),
         place_names=[net.place_names[p] for p in places],
         transition_names=[net.transition_names[t] for t in transitions],
-        outputs=left(net.outputs, is_output=True),
-        **{kind: left(getattr(net, kind), is_output=False) for kind in _KINDS.values()},
+        **{field: left(field) for field in ("outputs", *_KINDS.values())},
         priorities=[
             (transition_of[a], transition_of[b])
             for a, b in net.priorities.tolist()
@@ -115,15 +153,12 @@ def _with(names: Sequence[str], number: int, name: str) -> list[str]:
 
 
 def _connect(net: SleptsovNet, operation: Operation) -> SleptsovNet:
-    kind = operation.get("kind", "")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise Refused(f"`kind` is {kind!r:.60}. Give one of {', '.join(map(repr, _KINDS))}.")
-    num, field = net.num_places, _KINDS[kind]
+    num, field = net.num_places, _field(operation)
     weights = {name: _weights(getattr(net, name)) for name in (field, "outputs")}
     for source, target, weight in tuples(operation, "synapses", 3, _size(net)):
         if source < num <= target:
             weights[field][source, target - num] = weight
-        elif target < num <= source and not kind:
+        elif target < num <= source and field == "inputs":
             weights["outputs"][target, source - num] = weight
         else:
             raise Refused("An arc joins a place and a transition; a test begins at a place.")
@@ -133,6 +168,14 @@ def _connect(net: SleptsovNet, operation: Operation) -> SleptsovNet:
             for name, own in weights.items()
         }
     )
+
+
+def _field(operation: Operation) -> str:
+    """The field of a net with the arcs that an operation means."""
+    kind = operation.get("kind", "")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise Refused(f"`kind` is {kind!r:.60}. Give one of {', '.join(map(repr, _KINDS))}.")
+    return _KINDS[kind]
 
 
 def _weights(arcs: Arcs) -> dict[tuple[int, int], int]:
@@ -149,6 +192,7 @@ def _priority(net: SleptsovNet, operation: Operation) -> SleptsovNet:
 
 
 _OPERATIONS: Mapping[str, Callable[[SleptsovNet, Operation], SleptsovNet]] = {
+    "move": _move,
     "add": _add,
     "remove": _remove,
     "rename": _rename,

@@ -15,6 +15,7 @@ from ...choice import NumberedChoice
 from ...sleptsov import SleptsovNet
 from ...sleptsov.step.candidates import undominated
 from ...sleptsov.step.full_scan import ScanningMachine
+from ...sleptsov.view.positions import given_positions
 from ...sleptsov.view.solution import NetSolution
 from .described import exact
 from .edits import Edit, Finding, number_of
@@ -30,13 +31,23 @@ class NetStepper(AbstractStepper[NetSolution]):
     selects it, in order of priority. A net with a total order of its own leaves no choice."""
 
     words = ("marking", "net")
-    refusal = "Transition {rule} cannot fire now."
 
     def __init__(self, net: SleptsovNet):
         self.net = net
         machine = net.lower(numbered=True, count_dtype=np.int64).machine
         with precision_of(machine):
             self.moments = [self._moment(machine, begun(machine, _candidates))]
+
+    def name_of(self, moment: Moment[NetSolution], chooser: int) -> str:
+        del moment, chooser  # there is one
+        return "The net"
+
+    def not_now(self, moment: Moment[NetSolution], chooser: int, rule: int) -> str:
+        is_known = chooser == CHOOSER and 0 <= rule < self.net.num_transitions
+        name = self.net.transition_name(rule) if is_known else f"{rule + 1}"
+        able = [self.net.transition_name(t) for t in moment.options.get(CHOOSER, ())]
+        some = f"Choose one of: {', '.join(able)}." if able else "None can."
+        return f"Transition {name} cannot fire now. {some}"
 
     def after(
         self,
@@ -108,7 +119,7 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
     beats: dict[int, list[str]] = {}
     for above, below in net.priorities.tolist():
         beats.setdefault(above, []).append(names[below])
-    size = net.num_places
+    size, positions = net.num_places, given_positions(net)
     arcs: list[list[Any]] = []
     for kind, some in (("", net.inputs), ("inhibitor", net.inhibitors), ("test", net.tests)):
         arcs += [[p, size + t, exact(w), [], kind] for p, t, w in some.triples()]
@@ -123,7 +134,8 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
         "input": {},
         "output": [],
         "astrocytes": [],
-        "positions": None,
+        "positions": None if positions is None else positions.tolist(),
+        "isOrdered": net.order is not None,
         "remarks": [] if net.order is None else ["an order of its own"],
         "grows": False,
         "changes": False,

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from ...spiking import Channels, Neuron, SpikingSystem
+from ..._text.counts import plural
+from ...spiking import Channels, Neuron, SpikingSystem, SynapseDelays
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, RequestRule
 from ...spiking.model.system import Synapse
 from ...spiking.model.variants import AntiSpikes, Exhaustive
 from ...spiking.view.picture import given_positions
 from .arguments import Operation, free_name, integer, listed, name_in, node, nodes, point, tuples
-from .palette import module_of
+from .palette import ROOM, module_of
 from .stepping import Refused
 
 
@@ -29,6 +30,7 @@ def changed(system: SpikingSystem, operation: Operation) -> SpikingSystem:
       - `rename`: `neuron`, `name`.
       - `duplicate`: `neurons`, with the synapses between them, and `by`, how far away.
       - `connect`: `synapses`, triples with weights; a synapse that exists gets the weight.
+      - `delay`: `synapses`, triples with delays in steps, where 0 is none.
       - `input`: `neuron`, `train` (numbers, or `None` for no input).
       - `output`: `neuron`, `is_output`.
       - `move`: `positions`, the place `[x, y]` of every neuron.
@@ -67,9 +69,16 @@ def _remove(system: SpikingSystem, operation: Operation) -> SpikingSystem:
         (system.neurons[s].name, system.neurons[t].name)
         for s, t in tuples(operation, "synapses", 2, system.num_neurons)
     }
-    if not isinstance(system.variant, AntiSpikes | Exhaustive | None):
+    if not isinstance(system.variant, AntiSpikes | Exhaustive | SynapseDelays | None):
         raise _by_text(system)
-    places = _places(system)
+    variant, places = system.variant, _places(system)
+    if isinstance(variant, SynapseDelays):
+        left = {
+            ends: delay
+            for ends, delay in variant.delays
+            if ends not in pairs and gone.isdisjoint(ends)
+        }
+        variant = SynapseDelays(left) if left else None
     if places is not None:
         kept = [x.name not in gone for x in system.neurons]
         places = [place for place, is_kept in zip(places, kept, strict=True) if is_kept]
@@ -82,6 +91,7 @@ def _remove(system: SpikingSystem, operation: Operation) -> SpikingSystem:
         ],
         input={name: train for name, train in system.input.items() if name not in gone},
         output=[name for name in system.output if name not in gone],
+        variant=variant,
     )
     return _with_places(changed, places)
 
@@ -152,6 +162,7 @@ def _duplicate(system: SpikingSystem, operation: Operation) -> SpikingSystem:
         [system.neurons[i] for i in chosen],
         _between(system, {system.neurons[i].name for i in chosen}),
         signed=system.signed,
+        variant=_delays_between(system, {system.neurons[i].name for i in chosen}),
     )
     places, by = _places(system), point(operation.get("by", [40, 40]))
     own = None
@@ -164,12 +175,31 @@ def _between(system: SpikingSystem, names: set[str]) -> list[Synapse]:
     return [synapse for synapse in system.synapses if names.issuperset(synapse[:2])]
 
 
+def _delays_between(system: SpikingSystem, names: set[str]) -> SynapseDelays | None:
+    if not isinstance(system.variant, SynapseDelays):
+        return None
+    own = {ends: delay for ends, delay in system.variant.delays if names.issuperset(ends)}
+    return SynapseDelays(own) if own else None
+
+
 def _connect(system: SpikingSystem, operation: Operation) -> SpikingSystem:
     weights = {(s, t): weight for s, t, weight in system.synapses}
     for source, target, weight in tuples(operation, "synapses", 3, system.num_neurons):
         ends = system.neurons[source].name, system.neurons[target].name
         weights[ends] = weight
     return system.replace(synapses=[(s, t, weight) for (s, t), weight in weights.items()])
+
+
+def _delay(system: SpikingSystem, operation: Operation) -> SpikingSystem:
+    if not isinstance(system.variant, SynapseDelays | None):
+        raise _by_text(system)
+    delays = dict(() if system.variant is None else system.variant.delays)
+    for source, target, delay in tuples(operation, "synapses", 3, system.num_neurons):
+        ends = system.neurons[source].name, system.neurons[target].name
+        delays.pop(ends, None)
+        if delay:
+            delays[ends] = delay
+    return system.replace(variant=SynapseDelays(delays) if delays else None)
 
 
 def _input(system: SpikingSystem, operation: Operation) -> SpikingSystem:
@@ -192,7 +222,8 @@ def _output(system: SpikingSystem, operation: Operation) -> SpikingSystem:
 def _move(system: SpikingSystem, operation: Operation) -> SpikingSystem:
     places = [point(place) for place in listed(operation, "positions")]
     if len(places) != system.num_neurons:
-        raise Refused(f"There are {len(places)} positions of {system.num_neurons} neurons.")
+        there, neurons = plural(len(places), "position"), plural(system.num_neurons, "neuron")
+        raise Refused(f"`positions` has {there} for {neurons}. Give one for each.")
     return _with_places(system, places)
 
 
@@ -208,8 +239,21 @@ def _insert(system: SpikingSystem, operation: Operation) -> SpikingSystem:
     if places is not None and own is not None:
         left, top = (min((place[axis] for place in own), default=0) for axis in (0, 1))
         x, y = point(operation.get("at", [left, top]))
-        own = [[px - left + x, py - top + y] for px, py in own]
+        own = _clear_of(places, [[px - left + x, py - top + y] for px, py in own])
     return _joined(system, part, own)
+
+
+def _clear_of(places: Sequence[list[float]], own: list[list[float]]) -> list[list[float]]:
+    """The places of a module, moved down until no neuron stands among them."""
+    across, down = ROOM
+    left, right = min(x for x, _ in own) - across, max(x for x, _ in own) + across
+    top, bottom = min(y for _, y in own) - down, max(y for _, y in own) + down
+    size, at = bottom - top, top
+    for y in sorted(y for x, y in places if left < x < right):
+        if y >= at + size:
+            break
+        at = max(at, y)
+    return [[x, y + at - top] for x, y in own]
 
 
 def _joined(
@@ -231,10 +275,19 @@ def _joined(
         input={**system.input, **{names[x]: train for x, train in part.input.items()}},
         output=[*system.output, *(names[x] for x in part.output)],
         signed=system.signed or part.signed,
+        variant=_joined_variant(system, part, names),
     )
     before = _places(system)
     known = None if before is None or places is None else [*before, *places]
     return _with_places(joined, known)
+
+
+def _joined_variant(system: SpikingSystem, part: SpikingSystem, names: Mapping[str, str]) -> Any:
+    """The variant of a system, with the delays of synapses of a part."""
+    if not isinstance(part.variant, SynapseDelays):
+        return system.variant
+    own = [((names[s], names[t]), delay) for (s, t), delay in part.variant.delays]
+    return SynapseDelays([*getattr(system.variant, "delays", ()), *own])
 
 
 _OPERATIONS: Mapping[str, Callable[[SpikingSystem, Operation], SpikingSystem]] = {
@@ -243,6 +296,7 @@ _OPERATIONS: Mapping[str, Callable[[SpikingSystem, Operation], SpikingSystem]] =
     "rename": _rename,
     "duplicate": _duplicate,
     "connect": _connect,
+    "delay": _delay,
     "input": _input,
     "output": _output,
     "move": _move,

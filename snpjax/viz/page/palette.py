@@ -23,7 +23,8 @@ class PaletteModule(NamedTuple):
 _INSTRUCTION = ["a^2 -> a", "a -> lambda"]
 _REGISTER = ["a{3}(aa)*/a^3 -> a", "a -> a; 1"]
 _AND, _OR = ["a^2 -> a", "a^3 -> a", "a^4 -> a^2"], ["a^2 -> a", "a^3 -> a^2", "a^4 -> a^2"]
-_COLUMN, _ROW = 190.0, 120.0
+#: How far neurons of a module are apart, across and down.
+ROOM = _COLUMN, _ROW = 190.0, 120.0
 
 
 def _system(

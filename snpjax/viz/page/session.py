@@ -33,6 +33,7 @@ from .properties import checked, numbers_json, witnessed
 from .queries import condition_of
 from .recorded import page_of
 from .stepping import AbstractStepper, Moment, Refused, Rest
+from .subsets import ChosenSubset
 from .texts import (
     MODEL_FORMATS,
     OpenedModel,
@@ -247,7 +248,7 @@ class Session:
     def _step(self, question: Answer, kept: _Kept) -> Answer:
         at, count = _number(question, "at"), _number(question, "count")
         chosen, rest, system = _pairs(question, "chosen"), _rest(question), kept.found.system
-        subsets = _pairs(question, "subsets")
+        subsets = _subsets(question)
         most = max(_NUMBERS_IN_ANSWER // max(num_counts(system), 1), 1)
         until = question.get("until")
         stops = None if not until else condition_of(system, _text(question, "until"))
@@ -327,7 +328,7 @@ class Session:
         rows: list[dict[str, Any]] = []
         stepper, before = kept.stepper, list(kept.stepper.moments)
         for number, step in enumerate(steps, start=at):
-            chosen, rest, subsets = _pairs(step, "chosen"), _rest(step), _pairs(step, "subsets")
+            chosen, rest, subsets = _pairs(step, "chosen"), _rest(step), _subsets(step)
             some, refused = next_rows(
                 kept.found.system, stepper, number, 1, chosen, rest, subsets=subsets
             )
@@ -443,6 +444,20 @@ def _pairs(question: Answer, name: str) -> dict[int, int]:
         return {integer(first, name): integer(second, name) for first, second in value}
     except (TypeError, ValueError):
         raise Refused(f"`{name}` is {value!r:.60}. Give pairs of numbers.") from None
+
+
+def _subsets(question: Answer) -> dict[int, ChosenSubset]:
+    """The subset of each chooser: its number, or what it holds."""
+    value = question.get("subsets", [])
+    try:
+        return {
+            integer(chooser, "subsets"): [integer(x, "subsets") for x in subset]
+            if isinstance(subset, list)
+            else integer(subset, "subsets")
+            for chooser, subset in value
+        }
+    except (TypeError, ValueError):
+        raise Refused(f"`subsets` is {value!r:.60}. Give pairs.") from None
 
 
 def _edit(question: Answer) -> Edit:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Integer, PyTree
 
+from ..._text.counts import plural
 from ..._xla import precision_of
 from ...choice import NO_RULE, AbstractChoice, FirstChoice, UniformChoice
 from ...choice.subsets import nth_subset
@@ -31,6 +32,7 @@ from ...spiking.view.run_text import label_rules
 from ...trajectory import Save, Trajectory
 from .described import exact, listed, network_json
 from .subsets import (
+    ChosenSubset,
     SubsetsOfRules,
     pending_turns,
     subsets_of_astrocytes,
@@ -122,7 +124,6 @@ class AbstractStepper(abc.ABC, Generic[SolutionT]):
 
     moments: list[Moment[SolutionT]]
     words: ClassVar[tuple[str, str]]  # what a configuration and the model are called
-    refusal: ClassVar[str]  # of a `rule` that a `neuron` may not select, both from 1
 
     def prepare(self) -> None:
         """Compile what a step by a seed needs, as nearly all are made."""
@@ -133,7 +134,7 @@ class AbstractStepper(abc.ABC, Generic[SolutionT]):
         at: int,
         chosen: Mapping[int, int],
         rest: Rest,
-        subsets: Mapping[int, int] | None = None,
+        subsets: Mapping[int, ChosenSubset] | None = None,
     ) -> Moment[SolutionT]:
         """The configuration after that of number `at`, whose later ones are forgotten.
 
@@ -142,8 +143,8 @@ class AbstractStepper(abc.ABC, Generic[SolutionT]):
         - `chosen`: the rule of each neuron that somebody chose for, both by number.
         - `rest`: how the other neurons choose. A seed makes the path of `snpjax.run` with
           `UniformChoice(jax.random.key(seed))`.
-        - `subsets`: the number of the subset that some choosers take: neurons with a plasticity
-          rule, and astrocytes, which are numbered after the neurons.
+        - `subsets`: the subsets that some choosers take, each by its number or by what it holds:
+          neurons with a plasticity rule, and astrocytes, which are numbered after the neurons.
 
         **Raises:** `Refused` for a rule that is not applicable, a subset that cannot be taken, in a
         halting configuration, and where the model has no next one.
@@ -155,18 +156,54 @@ class AbstractStepper(abc.ABC, Generic[SolutionT]):
         before = self.moments[at]
         for neuron, rule in chosen.items():
             if rule not in before.options.get(neuron, {}):
-                raise Refused(self.refusal.format(neuron=neuron + 1, rule=rule + 1))
-        for chooser, number in (subsets or {}).items():
-            _check_subset(before, chooser, number, chosen)
+                raise Refused(self.not_now(before, neuron, rule))
+        ranks = {
+            chooser: self._number_of_subset(before, chooser, subset, chosen)
+            for chooser, subset in (subsets or {}).items()
+        }
         if before.is_halted:
-            raise Refused(f"The {model} halted after {before.solution.steps} steps.")
+            raise Refused(f"The {model} halted after {plural(before.solution.steps, 'step')}.")
         numbers = {neuron: before.options[neuron][rule] for neuron, rule in chosen.items()}
-        moment = self.after(before, numbers, rest, subsets or {})
+        moment = self.after(before, numbers, rest, ranks)
         if moment.solution.failure is not None:
             raise Refused(moment.solution.failure)
         del self.moments[at + 1 :]
         self.moments.append(moment)
         return moment
+
+    def _number_of_subset(
+        self,
+        moment: Moment[SolutionT],
+        chooser: int,
+        subset: ChosenSubset,
+        chosen: Mapping[int, int],
+    ) -> int:
+        """The number of a subset of the rule that the chooser will use.
+
+        **Raises:** `Refused` for one that it cannot take.
+        """
+        rules = list(moment.options.get(chooser, (NO_RULE,)))
+        rule = chosen.get(chooser, rules[0])
+        name = self.name_of(moment, chooser)
+        if subset != 0 and len(rules) > 1 and chooser not in chosen:
+            raise Refused(f"{name} has several rules. Choose one, then its subset.")
+        known = moment.subsets.get(chooser, {}).get(rule)
+        if isinstance(subset, int):
+            most = 1 if known is None else known.number
+            if 0 <= subset < most:
+                return subset
+            raise Refused(f"{name} has no subset {subset} now: the last is {most - 1}.")
+        if known is None or len(set(subset)) != known.size or set(subset) - set(known.candidates):
+            raise Refused(f"{name} cannot take this subset now. Choose another one.")
+        return known.number_of(subset)
+
+    @abc.abstractmethod
+    def name_of(self, moment: Moment[SolutionT], chooser: int) -> str:
+        """What a chooser is called at the beginning of a sentence."""
+
+    @abc.abstractmethod
+    def not_now(self, moment: Moment[SolutionT], chooser: int, rule: int) -> str:
+        """Why a chooser may not select a rule."""
 
     @abc.abstractmethod
     def after(
@@ -186,31 +223,39 @@ class AbstractStepper(abc.ABC, Generic[SolutionT]):
         neurons is listed by neuron: `[neuron, value]`."""
 
 
-def _check_subset(
-    moment: Moment[Any], chooser: int, number: int, chosen: Mapping[int, int]
-) -> None:
-    """Refuse a number that names no subset of the rule that the chooser will use."""
-    rules = list(moment.options.get(chooser, (NO_RULE,)))
-    rule = chosen.get(chooser, rules[0])
-    if number and len(rules) > 1 and chooser not in chosen:
-        raise Refused(f"Chooser {chooser + 1} has several rules. Choose one, then its subset.")
-    subsets = moment.subsets.get(chooser, {}).get(rule)
-    most = 1 if subsets is None else subsets.number
-    if not 0 <= number < most:
-        raise Refused(f"Chooser {chooser + 1} has no subset {number} now: the last is {most - 1}.")
-
-
 class Stepper(AbstractStepper[Solution]):
     """The configurations of a system."""
 
     words = ("configuration", "system")
-    refusal = "Rule {rule} of neuron {neuron} is not applicable now."
 
     def __init__(self, system: SpikingSystem):
         self.system, self._choosers = system, choosers_of(system)
         machine = system.lower(numbered=True, count_dtype=np.int64).machine
         with precision_of(machine):
             self.moments = [self._moment(machine, begun(machine, _seen))]
+
+    def name_of(self, moment: Moment[Solution], chooser: int) -> str:
+        system, network = self.system, moment.network
+        size = system.num_neurons if network is None else len(network.names)
+        if 0 <= chooser < size:
+            name = system.name_of(chooser) if network is None else network.names[chooser]
+            return f"Neuron {name}"
+        variant, astrocyte = system.variant, chooser - size
+        if isinstance(variant, Astrocytes) and 0 <= astrocyte < len(variant.astrocytes):
+            own = variant.astrocytes[astrocyte].synapses
+            return f"The astrocyte of {', '.join(f'({s}, {t})' for s, t in own)}"
+        return f"The unknown neuron {chooser + 1}"
+
+    def not_now(self, moment: Moment[Solution], chooser: int, rule: int) -> str:
+        name = self.name_of(moment, chooser)
+        applicable = [self._text(moment, chooser, r) for r in moment.options.get(chooser, ())]
+        some = f"Choose one of: {', '.join(applicable)}." if applicable else "It can select none."
+        return f"{name} cannot select its rule {rule + 1} now. {some}"
+
+    def _text(self, moment: Moment[Solution], neuron: int, rule: int) -> str:
+        if moment.network is None or not self.system.is_growing:
+            return self.system.rule_text(neuron, rule)
+        return label_rules(self.system)[moment.network.labels[neuron]][rule]
 
     def after(
         self,
@@ -258,12 +303,7 @@ class Stepper(AbstractStepper[Solution]):
             ]
         if before is not None:
             fired = [(i, r) for i, r in enumerate(solution.rules[0].tolist()) if r != NO_RULE]
-            of_labels, labels = {}, None
-            if before.network is not None and system.is_growing:
-                of_labels, labels = label_rules(system), before.network.labels
-            for i, r in fired:
-                text = system.rule_text(i, r) if labels is None else of_labels[labels[i]][r]
-                value["fired"].append([i, r, text])
+            value["fired"] = [[i, r, self._text(before, i, r)] for i, r in fired]
             value["emitted"] = listed(solution.emissions[0])
             value["outputs"] = [exact(x) for x in solution.spike_trains[0].tolist()]
         if moment.network is not None and (before is None or moment.network != before.network):

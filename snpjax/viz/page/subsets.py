@@ -1,15 +1,15 @@
 """What is chosen besides rules: the subsets of synapses that plasticity takes, and the decisions of
 astrocytes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from ...choice import NO_RULE
-from ...choice.subsets import MAX_SUBSETS
+from ...choice.subsets import MAX_SUBSETS, number_of_subset
 from ...spiking import Astrocytes, Network, PlasticityRule, Rule, SpikingSystem
 from ...spiking.step.plasticity import PlasticState
 
@@ -36,16 +36,13 @@ class Subsets(NamedTuple):
         """How many there are."""
         return comb(len(self.candidates), self.size)
 
-    def rank(self, taken: Iterable[int]) -> int:
-        """The number of a subset, in lexicographic order from 0."""
-        wanted, needed, rank = set(taken), self.size, 0
-        for place, candidate in enumerate(self.candidates, start=1):
-            if candidate in wanted:
-                needed -= 1
-            elif needed:
-                rank += comb(len(self.candidates) - place, needed - 1)
-        return rank
+    def number_of(self, taken: Iterable[int]) -> int:
+        """The number of one of them."""
+        return number_of_subset(self.candidates, taken)
 
+
+#: The subset that somebody chose: its number, or what it holds.
+ChosenSubset: TypeAlias = int | Sequence[int]
 
 #: By chooser and rule: `NO_RULE` for the second turn of a rule, and for astrocytes.
 SubsetsOfRules = dict[int, dict[int, Subsets]]
@@ -155,7 +152,7 @@ def taken_by_plasticity(
     found = {}
     for neuron, own in subsets.items():
         taken = own.get(rules.get(neuron, NO_RULE))
-        found[neuron] = 0 if taken is None else taken.rank(changed.get(neuron, ()))
+        found[neuron] = 0 if taken is None else taken.number_of(changed.get(neuron, ()))
     return {neuron: number for neuron, number in found.items() if number}
 
 

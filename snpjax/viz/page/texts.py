@@ -226,6 +226,7 @@ def formats_json() -> list[Json]:
             "read": format.reader is not None and is_alone(format),
             "written": format.writer is not None and is_alone(format),
             "kind": format.holds,
+            "positions": "positions" in format.keeps,
         }
         for name, format in MODEL_FORMATS.items()
     ]

@@ -28,8 +28,9 @@ export class Choices {
       const value = Number(seed.value);
       const isSeed = Number.isInteger(value) && value >= 0 && value < 2 ** 32 && seed.value !== "";
       seed.setCustomValidity(isSeed ? "" : texts.seedRange);
-      if (isSeed) run.rest = find("rest-first").checked ? "first" : value;
-      else seed.reportValidity();
+      if (!isSeed) return void seed.reportValidity();
+      run.rest = find("rest-first").checked ? "first" : value;
+      this.show(); // what happens to open choices
     };
     seed.addEventListener("focus", () => (find("rest-seed").checked = true));
     for (const id of ["seed", "rest-seed", "rest-first"]) find(id).addEventListener("change", set);

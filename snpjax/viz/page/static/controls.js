@@ -194,6 +194,8 @@ export function saveDialog(run, formats, current) {
   const clear = () => {
     find("save-losses").hidden = find("save-lossy").hidden = true;
     fill(find("save-losses"));
+    const chosen = formats.find((format) => format.name === choice.value);
+    find("save-places").hidden = chosen.positions || run.system.positions === null;
   };
   const save = async (lossy) => {
     try {
@@ -214,7 +216,6 @@ export function saveDialog(run, formats, current) {
     find("save-lossy").hidden = !mayLose;
   };
   find("save").addEventListener("click", () => {
-    clear();
     const kind = run.isNet ? "net" : "system";
     const written = formats.filter((format) => format.written && format.kind === kind);
     const options = written.map(({ name, title, suffixes }) =>
@@ -223,6 +224,7 @@ export function saveDialog(run, formats, current) {
     fill(choice, ...options);
     const own = written.find((format) => format.name === current());
     choice.value = (own ?? written[0]).name;
+    clear();
     dialog.showModal();
   });
   choice.addEventListener("change", clear);

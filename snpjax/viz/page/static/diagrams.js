@@ -14,6 +14,9 @@ const NEAR = 0.5; // the scale from which on they are
 // Marked edges are moved above the others, unless that takes longer than it helps.
 const MOST_LIFTED = 300;
 
+// The directions of the arrow keys.
+export const TOWARD = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
 // Below a neuron stands what it waits for.
 const NOTE = 20;
 
@@ -40,6 +43,7 @@ export class Diagram extends EventTarget {
     };
     this.nodes = new Map();
     this.edges = [];
+    this.raised = null; // the arrow that is an element even among many
     this.map = new MiniMap(this);
     svg.addEventListener("keydown", (event) => this.key(event));
     svg.addEventListener("click", (event) => {
@@ -55,11 +59,13 @@ export class Diagram extends EventTarget {
   // Both are kept, and may be changed by `mark` later. What was drawn before stays where it is if
   // `places` know it.
   draw(nodes, edges, { positions = null, isExact = false, keep = false, places = null, parents = null } = {}) {
-    const room = this.svg.parentNode.getBoundingClientRect();
+    const own = this.svg.parentNode.getBoundingClientRect();
+    const room = own.width > 0 ? own : this.svg.closest(".stage").getBoundingClientRect(); // it is hidden
     if (places === null) arrange(nodes, edges, { room, positions, isExact });
     else places.arrange(nodes, edges, parents);
     this.nodes = new Map(nodes.map((node) => [node.id, node]));
     this.edges = edges;
+    this.raised = null;
     for (const node of nodes) node.edges = [];
     const both = new Set(edges.map((edge) => `${edge.source} ${edge.target}`));
     for (const edge of edges) {
@@ -95,11 +101,6 @@ export class Diagram extends EventTarget {
     if (!this.isLarge) return;
     this.drawAll();
     for (const node of this.nodes.values()) this.emit("near", node);
-    for (const edge of this.edges) {
-      const { marked } = edge;
-      edge.marked = undefined;
-      this.mark(edge, marked ?? "plain");
-    }
   }
 
   // Another part is seen: of many boxes the near ones become elements, and others cease to be.
@@ -113,9 +114,10 @@ export class Diagram extends EventTarget {
       return left + across > 0 && top + down > 0 && left - across < width && top - down < height;
     };
     this.seen = [...this.nodes.values()].filter(isSeen);
-    if (this.edgeLayer.firstChild) {
-      fill(this.edgeLayer);
-      for (const edge of this.edges) edge.group = edge.path = null;
+    const { raised } = this;
+    if (this.edgeLayer.childElementCount > (raised === null ? 0 : 1)) {
+      fill(this.edgeLayer, raised?.group ?? null);
+      for (const edge of this.edges) if (edge !== raised) edge.group = edge.path = null;
     }
     const near = new Set(scale >= NEAR && this.seen.length <= MOST_ELEMENTS ? this.seen : []);
     for (const node of this.nodes.values()) {
@@ -168,6 +170,28 @@ export class Diagram extends EventTarget {
     node.group?.focus();
   }
 
+  // Focus a box, or the drawing itself where the box is too far for an element.
+  hold(node) {
+    this.focusable = node.id;
+    (node.group ?? this.svg).focus();
+  }
+
+  // Make an element for one arrow, which stays one among many.
+  raise(edge) {
+    if (!this.isLarge || this.raised === edge) return;
+    const { raised } = this;
+    this.raised = edge;
+    if (raised !== null) this.moved();
+    if (edge !== null && !edge.group) this.edgeLayer.append(this.edgeGroup(edge));
+  }
+
+  // Focus an arrow, which selects it.
+  approachEdge(edge) {
+    this.raise(edge);
+    edge.group.focus();
+    this.emit("pick", edge);
+  }
+
   nodeGroup(node) {
     const attributes = { class: `node ${node.kind ?? ""}`, "data-id": node.id };
     if (node.isTarget) {
@@ -199,6 +223,8 @@ export class Diagram extends EventTarget {
     }
     edge.group = drawn("g", { class: "edge" }, edge.path, ...label);
     if (edge.isTarget) {
+      const attributes = { tabindex: "-1", role: "button" };
+      for (const [name, value] of Object.entries(attributes)) edge.group.setAttribute(name, value);
       edge.grip = drawn("path", { class: "grip" });
       edge.group.append(edge.grip);
       edge.group.addEventListener("click", (event) => {
@@ -206,7 +232,9 @@ export class Diagram extends EventTarget {
         this.emit("pick", edge);
       });
     }
-    this.mark(edge, edge.kind ?? "plain");
+    const kind = edge.marked ?? edge.kind ?? "plain";
+    edge.marked = undefined; // the element is new
+    this.mark(edge, kind);
     route(edge);
     return edge.group;
   }
@@ -246,11 +274,15 @@ export class Diagram extends EventTarget {
     if (edge.marked === kind) return;
     edge.marked = kind;
     if (!edge.group) return void this.overview.requestArrows();
-    edge.group.setAttribute("class", `edge ${kind} ${edge.shape ?? ""}`);
+    const selected = edge.group.classList.contains("selected") ? "selected" : "";
+    edge.group.setAttribute("class", `edge ${kind} ${edge.shape ?? ""} ${selected}`);
+    const label = [edge.title, edge.states?.[kind]].filter(Boolean).join(", ");
+    if (edge.isTarget) edge.group.setAttribute("aria-label", label);
     const ending = edge.shape === "inhibitor" ? "inhibitor" : kind;
     edge.path.setAttribute("marker-end", `url(#${this.marker}-${ending})`);
     const isOnTop = kind !== "plain" && this.edges.length <= MOST_LIFTED;
-    if (isOnTop && edge.group.parentNode) this.edgeLayer.append(edge.group);
+    // What is appended again loses the focus.
+    if (isOnTop && edge.group.parentNode && document.activeElement !== edge.group) this.edgeLayer.append(edge.group);
   }
 
   // Boxes look different.
@@ -285,24 +317,16 @@ export class Diagram extends EventTarget {
       if (this.viewport.pointers.size > 1) return;
       far ||= Math.hypot(moved.clientX - event.clientX, moved.clientY - event.clientY) > 4;
       if (!far) return;
-      node.x += (moved.clientX - x) / this.viewport.scale;
-      node.y += (moved.clientY - y) / this.viewport.scale;
+      const { scale } = this.viewport;
+      this.shift([node], (moved.clientX - x) / scale, (moved.clientY - y) / scale);
       [x, y] = [moved.clientX, moved.clientY];
-      place(node);
-      for (const edge of node.edges) {
-        edge.points = null;
-        if (edge.path) route(edge);
-      }
-      this.overview.refresh();
     };
     const end = () => {
       removeEventListener("pointermove", move);
       removeEventListener("pointerup", end);
       removeEventListener("pointercancel", end);
       if (!far) return;
-      if (!this.isLarge) this.placeLabels();
-      this.viewport.box = this.bounds();
-      this.map.load();
+      this.settle();
       this.emit("moved", node);
     };
     event.stopPropagation(); // the drawing stays where it is
@@ -319,18 +343,20 @@ export class Diagram extends EventTarget {
     this.viewport.reveal(boxOf(node));
   }
 
-  // Arrows go to the nearest box in their direction, Enter selects.
+  // Arrow keys go to the nearest box in their direction, Enter selects, and e goes to an arrow of the box.
   key(event) {
     const node = this.nodes.get(this.focusable);
+    const group = event.target.closest?.(".edge");
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (group) return void this.keyOfEdge(event, this.edges.find((edge) => edge.group === group));
     const isFar = this.isLarge && event.target === this.svg;
     if (!node || !(isFar || event.target.closest?.(".node"))) return;
-    const toward = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    if (isFar && (event.key === "Enter" || event.key in toward)) {
+    if (isFar && (event.key === "Enter" || event.key in TOWARD)) {
       this.approach(node);
     } else if (event.key === "Enter" || event.key === " ") {
       this.emit("select", { id: node.id, isMore: event.shiftKey });
-    } else if (event.key in toward) {
-      const [dx, dy] = toward[event.key];
+    } else if (event.key in TOWARD) {
+      const [dx, dy] = TOWARD[event.key];
       let best = null;
       let least = Infinity;
       for (const other of this.nodes.values()) {
@@ -340,11 +366,58 @@ export class Diagram extends EventTarget {
         [best, least] = [other, ahead + 2 * aside];
       }
       if (best !== null) this.approach(best);
+    } else if (event.key === "e") {
+      const first = node.edges.find((edge) => edge.isTarget);
+      if (first) this.approachEdge(first);
+      else this.emit("unconnected", node);
     } else {
       return;
     }
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  // From arrow to arrow of one box, and back to the box.
+  keyOfEdge(event, edge) {
+    let node = this.nodes.get(this.focusable);
+    if (!node?.edges.includes(edge)) node = edge.from;
+    const by = { e: 1, ArrowRight: 1, ArrowDown: 1, E: -1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (by !== undefined) {
+      const own = node.edges.filter((other) => other.isTarget);
+      this.focusable = node.id;
+      this.approachEdge(own.at((own.indexOf(edge) + by) % own.length));
+    } else if (event.key === "Enter" || event.key === " ") {
+      this.emit("pick", edge);
+      this.emit("enter", edge);
+    } else if (event.key === "Escape") {
+      this.approach(node);
+      this.emit("select", { id: node.id, isMore: false });
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  // Move boxes, with their arrows.
+  shift(nodes, across, down) {
+    for (const node of nodes) {
+      node.x += across;
+      node.y += down;
+      if (node.group) place(node);
+      for (const edge of node.edges) {
+        edge.points = null;
+        if (edge.path) route(edge);
+      }
+    }
+    this.overview.refresh();
+  }
+
+  // Boxes were moved: what depends on where they stand.
+  settle() {
+    if (!this.isLarge) this.placeLabels();
+    this.viewport.box = this.bounds();
+    this.map.load();
   }
 
   emit(name, detail) {
@@ -372,7 +445,7 @@ export function boxOf(node) {
 
 function route(edge) {
   const { from, to } = edge;
-  const points = from === to ? null : (edge.points ?? straight(from, to, edge.isTwin));
+  const points = from === to ? null : ended(edge.points ?? straight(from, to, edge.isTwin), from, to);
   const curves = points === null ? loop(from) : smooth(points);
   edge.path.setAttribute("d", written(curves));
   edge.grip?.setAttribute("d", written(curves));
@@ -380,6 +453,20 @@ function route(edge) {
   if (edge.text === null) return;
   const [x, y] = edge.sampled[Math.floor(edge.sampled.length / 2)];
   putLabel(edge, { x, y, anchor: null });
+}
+
+// Where a node is a circle with its name below, an arrow meets the circle and not the box of both.
+function ended(points, from, to) {
+  const own = [...points];
+  if (from.circle) own[0] = onCircle(from, points[1]);
+  if (to.circle) own[own.length - 1] = onCircle(to, points.at(-2));
+  return own;
+}
+
+function onCircle({ x, y, circle }, toward) {
+  const middle = y + circle.down;
+  const angle = Math.atan2(toward.y - middle, toward.x - x);
+  return { x: x + circle.radius * Math.cos(angle), y: middle + circle.radius * Math.sin(angle) };
 }
 
 // A label, and a line to its curve where it is away from it.

@@ -1,10 +1,16 @@
 // Changes of the drawing: what is added, connected, renamed and removed, and the way back.
 
 import { ask, isRecorded, Refusal } from "./backend.js";
+import { keyOf } from "./changes.js";
+import { TOWARD } from "./diagrams.js";
 import { drawn, element, fill, find } from "./dom.js";
 import { texts } from "./texts.js";
 
 const MOST_UNDONE = 100;
+// What a page without a server can do as well.
+const WITHOUT_EDITS = ["fold", "selectAll", "escape", "rename"];
+const [COARSE, FINE] = [24, 4]; // how far a key moves a neuron
+const MOVED_AFTER = 500; // milliseconds without a key
 
 export class Editing {
   // `show(answer, selected)` shows another model, `say(text)` a message.
@@ -14,14 +20,18 @@ export class Editing {
     this.before = [];
     this.after = [];
     this.going = Promise.resolve();
+    this.nudged = null; // the timer of a movement by keys
     this.sources = null; // of the synapses that are being drawn
     this.pointer = null;
-    if (isRecorded) return void (find("tools").hidden = true);
+    addEventListener("keydown", (event) => this.key(event));
     const { diagram } = network;
+    diagram.addEventListener("enter", () => this.rename());
+    diagram.addEventListener("unconnected", ({ detail }) => say(texts.unconnected(detail.label)));
+    if (isRecorded) return void (find("tools").hidden = true);
     diagram.addEventListener("moved", ({ detail }) => (detail.fold ? network.rememberBoxes() : this.moved()));
     diagram.addEventListener("place", ({ detail }) => this.add(detail));
     diagram.addEventListener("connect", ({ detail }) => {
-      if (typeof detail.to === "number") this.connect([detail.from], detail.to);
+      this.connect([detail.from], network.membersOf(detail.to));
     });
     // Where it is, not the event, which would keep what it was on.
     diagram.svg.addEventListener("pointermove", ({ clientX, clientY }) => (this.pointer = { clientX, clientY }));
@@ -38,7 +48,6 @@ export class Editing {
     };
     for (const [id, action] of Object.entries(buttons)) find(id).addEventListener("click", action);
     find("module").addEventListener("change", () => this.insert());
-    addEventListener("keydown", (event) => this.key(event));
     network.addEventListener("selected", () => this.renew());
   }
 
@@ -72,6 +81,7 @@ export class Editing {
     find("module").hidden = isNet;
     find("tool-copy").hidden = isNet;
     find("tool-add").textContent = isNet ? texts.addPlace : texts.addNeuron;
+    find("tool-add").title = isNet ? texts.addPlaceTip : texts.addTip;
     find("tool-connect").disabled = selection.nodes.size === 0;
     find("tool-copy").disabled = selection.nodes.size === 0;
     find("tool-remove").disabled = selection.nodes.size === 0 && selection.edge === null;
@@ -88,12 +98,10 @@ export class Editing {
 
   add(at, kind = this.run.isNet ? "places" : "neurons") {
     const place = at ?? this.place();
-    const { isNet } = this.run;
     const count = this.run.system.neurons.length;
     const tokens = this.run.system.neurons.filter((node) => node.spikes !== undefined).length;
-    const one = isNet ? {} : { at: place };
     const added = kind === "places" ? tokens : count; // places stand before transitions
-    return this.change([{ do: "add", [kind]: [one] }], { select: [added], places: [place] });
+    return this.change([{ do: "add", [kind]: [{ at: place }] }], { select: [added], places: [place] });
   }
 
   // Where something new stands: under the pointer, or else in the middle of what is seen.
@@ -134,11 +142,11 @@ export class Editing {
   }
 
   // Whether a selection was the end of synapses.
-  ends(neuron) {
-    if (this.sources === null || neuron === null) return false;
+  ends(neurons) {
+    if (this.sources === null) return false;
     const { sources } = this;
     this.cancel();
-    this.connect(sources, neuron);
+    this.connect(sources, neurons);
     return true;
   }
 
@@ -148,16 +156,29 @@ export class Editing {
     this.renew();
   }
 
-  connect(sources, target) {
-    const synapses = sources.map((source) => [source, target, 1]);
-    return this.change([{ do: "connect", synapses }], { select: [target] });
+  // Connect each source with each target: a box stands for all of its neurons. What is connected stays so.
+  connect(sources, targets) {
+    const { run } = this;
+    const known = new Set(run.synapses().filter((synapse) => !synapse[4]).map(keyOf));
+    const several = sources.length * targets.length > 1;
+    const pairs = sources.flatMap((source) => targets.map((target) => [source, target]));
+    const fresh = pairs.filter((ends) => !known.has(keyOf(ends)) && !(several && ends[0] === ends[1]));
+    if (fresh.length === 0) {
+      const [[source, target]] = pairs;
+      this.network.chooseEdge({ source, target, shape: run.isNet ? "" : undefined });
+      return void this.say(texts.connectedBefore);
+    }
+    const note = several ? texts.connected(run.words.edges(fresh.length)) : null;
+    return this.change([{ do: "connect", synapses: fresh.map((ends) => [...ends, 1]) }], { select: targets, note });
   }
 
   remove() {
     const { nodes, edge } = this.network.selection;
     if (nodes.size === 0 && edge === null) return undefined;
-    const synapses = edge === null ? [] : [[edge.source, edge.target]];
-    return this.change([{ do: "remove", neurons: [...nodes], synapses }], { select: [], gone: nodes });
+    const gone = edge === null ? [] : (edge.merged ?? [edge]);
+    const synapses = gone.map(({ source, target }) => [source, target]);
+    const operation = { do: "remove", neurons: [...nodes], synapses, kind: edge?.shape };
+    return this.change([operation], { select: gone.slice(0, 1).map(({ source }) => source), gone: nodes });
   }
 
   duplicate() {
@@ -167,25 +188,32 @@ export class Editing {
     this.change([{ do: "duplicate", neurons: [...nodes], by: [40, 60] }], { fromNumber: count });
   }
 
-  moved() {
-    if (this.run.isNet || this.run.system.grows) return this.network.remember();
+  moved(note = null) {
+    if (!this.hasPositions) return this.network.remember();
     const positions = this.network.positions();
-    return this.change([{ do: "move", positions }], { select: [...this.network.selection.nodes] });
+    return this.change([{ do: "move", positions }], { select: [...this.network.selection.nodes], note });
+  }
+
+  // Whether the model takes positions: what grows has its own ones, and an ordered net takes no edits.
+  get hasPositions() {
+    const { system } = this.run;
+    return !system.grows && !system.isOrdered;
   }
 
   // ---- how ----
 
   // Make operations; select these neurons then, or all from a number on.
   change(operations, options = {}) {
+    this.settle();
     return this.next(() => this.make(operations, options));
   }
 
-  async make(operations, { select = [], fromNumber = null, gone = new Set(), places = [] }) {
+  async make(operations, { select = [], fromNumber = null, gone = new Set(), places = [], edge = null, note = null }) {
     const { run, network } = this;
     const barred = this.isBarred?.();
     if (barred) return void this.say(barred);
     network.remember();
-    const positions = run.isNet || run.system.grows ? null : network.positions();
+    const positions = this.hasPositions ? network.positions() : null;
     const isPlaced = positions === null || run.system.positions !== null || operations[0].do === "move";
     const all = isPlaced ? operations : [{ do: "move", positions }, ...operations];
     try {
@@ -195,7 +223,8 @@ export class Editing {
       network.expect(places);
       const count = answer.system.neurons.length;
       const chosen = fromNumber === null ? select : Array.from({ length: count - fromNumber }, (_, i) => fromNumber + i);
-      this.show(answer, chosen, { isEdit: true });
+      this.show(answer, chosen, { isEdit: true, note });
+      if (edge !== null) network.chooseEdge(edge);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       this.say(error.message);
@@ -204,10 +233,12 @@ export class Editing {
   }
 
   undo() {
+    this.settle();
     return this.next(() => this.turn("before", "after"));
   }
 
   redo() {
+    this.settle();
     return this.next(() => this.turn("after", "before"));
   }
 
@@ -263,15 +294,39 @@ export class Editing {
     if (target.closest("input, textarea, select, dialog[open]")) return;
     if (document.body.dataset.view !== "system" || this.run.system === null) return;
     const hasModifier = event.ctrlKey || event.metaKey;
+    const [across, down] = (event.altKey && !hasModifier && TOWARD[key]) || [0, 0];
     const keys = hasModifier
       ? { z: event.shiftKey ? "redo" : "undo", Z: "redo", y: "redo", a: "selectAll" }
       : { a: "add", c: "begin", d: "duplicate", Delete: "remove", Backspace: "remove", g: "fold", Escape: "escape", F2: "rename", r: "rename" };
     const action = event.altKey || !Object.hasOwn(keys, key) ? null : keys[key];
-    if (action === null) return;
+    const isMove = across !== 0 || down !== 0;
+    if (!isMove && (action === null || (isRecorded && !WITHOUT_EDITS.includes(action)))) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    if (action === "add") this.add(null);
+    if (isMove) this.nudge(across, down, event.shiftKey);
+    else if (action === "add") this.add(null);
     else this[action]();
+  }
+
+  // Move what is selected; the model learns of it when no key follows.
+  nudge(across, down, isFine) {
+    const by = isFine ? FINE : COARSE;
+    const count = this.network.shift(across * by, down * by);
+    if (count === 0) return void this.say(texts.nothingToMove);
+    const note = texts.movedBy(count, texts.directions[`${across} ${down}`]);
+    this.say(note);
+    if (isRecorded) return;
+    clearTimeout(this.nudged);
+    this.nudged = setTimeout(() => this.settle(note), MOVED_AFTER);
+  }
+
+  // A movement by keys that the model does not know of yet becomes an edit.
+  settle(note = null) {
+    if (this.nudged === null) return;
+    clearTimeout(this.nudged);
+    this.nudged = null;
+    this.network.rememberBoxes();
+    this.moved(note);
   }
 
   selectAll() {
@@ -279,7 +334,7 @@ export class Editing {
   }
 
   fold() {
-    if (!this.network.fold()) this.say(texts.nothingToFold);
+    if (!this.network.fold()) this.say(this.run.words.nothingToFold);
   }
 
   escape() {
@@ -287,17 +342,19 @@ export class Editing {
     else this.network.choose([]);
   }
 
+  // What the selected thing is called, or the weight of a synapse.
   rename() {
-    find("edit-name")?.focus();
-    find("edit-name")?.select();
+    const field = find("edit-name") ?? find("edit-weight");
+    field?.focus();
+    field?.select();
   }
 }
 
 // A small circle at a selected box, from which a synapse is drawn to another one.
-export function handle(diagram, node, emit) {
+export function handle(diagram, node, text, emit) {
   const { width, height } = node;
   const knob = drawn("circle", { class: "handle", cx: width, cy: height / 2, r: 7 });
-  const hint = drawn("title", {}, texts.dragToEnd);
+  const hint = drawn("title", {}, text);
   knob.append(hint);
   knob.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;

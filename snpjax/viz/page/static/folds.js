@@ -60,8 +60,9 @@ export class Folds {
     return this.list.find((fold) => fold.id === id);
   }
 
-  // Arrows between what is drawn; those to and from a box become one, with their number.
-  merged(edges) {
+  // Arrows between what is drawn. Several from or to a box become one with their number; one alone stays
+  // what it is. `counted(n)` counts them in words, `nameOf(id)` names what is drawn.
+  merged(edges, counted, nameOf) {
     if (this.list.length === 0) return edges;
     const found = [];
     const ofBoxes = new Map();
@@ -70,14 +71,18 @@ export class Folds {
       if (source === edge.source && target === edge.target) {
         found.push(edge);
       } else if (source !== target) {
-        const key = `${source} ${target} ${edge.shape ?? ""}`;
-        const one = ofBoxes.get(key) ?? { source, target, shape: edge.shape, merged: [] };
+        const { shape, isTarget, states } = edge;
+        const key = `${source} ${target} ${shape ?? ""}`;
+        const one = ofBoxes.get(key) ?? { source, target, shape, isTarget, states, merged: [] };
         one.merged.push(edge);
         ofBoxes.set(key, one);
       }
     }
     for (const edge of ofBoxes.values()) {
-      edge.label = edge.merged.length > 1 ? texts.synapses(edge.merged.length) : "";
+      const { source, target, merged } = edge;
+      const [first] = merged;
+      edge.label = merged.length > 1 ? counted(merged.length) : first.label;
+      edge.title = merged.length > 1 ? texts.edges(counted(merged.length), nameOf(source), nameOf(target)) : first.title;
       found.push(edge);
     }
     return found;

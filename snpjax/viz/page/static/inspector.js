@@ -5,6 +5,7 @@ import { arrivals, element, fill, find, findingItem, hint, typeset } from "./dom
 import { texts } from "./texts.js";
 
 const CHECK_AFTER = 180; // milliseconds without a key
+const MOST_LISTED = 50;
 
 export class Inspector {
   constructor(run) {
@@ -30,7 +31,7 @@ export class Inspector {
     // What is edited is the beginning: not what a neuron became by division.
     if (isRecorded || initial?.spikes === undefined || run.label(neuron) !== initial.label) {
       const rules = run.rules(neuron).map((rule) => element("li", {}, typeset(rule)));
-      fill(this.place, ...about, element("ul", { class: "rules" }, ...rules), this.nameForm(neuron));
+      fill(this.place, ...about, element("ul", { class: "rules" }, ...rules), this.nameForm(neuron), this.foldButton(neuron));
       return this.state();
     }
     this.onSynapses = run.system.remarks.includes("variant SynapseRules");
@@ -61,10 +62,17 @@ export class Inspector {
       ...(run.isNet ? [] : [element("label", { for: "edit-rules" }, texts.rulesField), this.rules]),
       shared > 1 ? hint(texts.sharedRules(shared, initial.label)) : null,
       this.findings,
-      element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.show(neuron) }, texts.undo)),
+      element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.show(neuron) }, texts.reset)),
     );
     fill(this.place, ...about, form, this.nameForm(neuron), this.endsForm(neuron));
     return this.state();
+  }
+
+  // A page without a server has no tools above the drawing.
+  foldButton(neuron) {
+    if (!isRecorded) return null;
+    const attributes = { type: "button", id: "fold-selected", title: texts.foldTip, click: () => this.onfold?.() };
+    return element("button", attributes, this.isFolded?.(neuron) ? texts.unfold : texts.fold);
   }
 
   // The name, changed when it is left or with Enter.
@@ -75,12 +83,20 @@ export class Inspector {
     const field = element("input", { id: "edit-name", value: name, autocomplete: "off", spellcheck: "false", maxlength: 200 });
     const rename = (event) => {
       event.preventDefault();
-      if (field.value.trim() === name) return;
+      if (field.value.trim() === name) {
+        if (event.type === "submit") this.leave(field, neuron); // as after a change
+        return;
+      }
       name = field.value.trim(); // Enter also changes the field
       this.onchange?.([{ do: "rename", neuron, name: field.value }], { select: [neuron] });
     };
     field.addEventListener("change", rename);
     return element("form", { submit: rename }, element("label", { for: "edit-name" }, texts.name), field);
+  }
+
+  leave(field, neuron) {
+    field.blur();
+    this.onleave?.(neuron);
   }
 
   // Whether the neuron is an input, and with which train, and whether it is an output.
@@ -117,29 +133,62 @@ export class Inspector {
     );
   }
 
-  // A synapse or an arc: its weight.
+  // A synapse or an arc: its weight, its delay, and a button that removes it. Several that are drawn as one
+  // are listed.
   showEdge(edge) {
     this.neuron = null;
+    if (edge.merged) return this.listEdges(edge);
     const { run } = this;
-    const [source, target] = [edge.source, edge.target].map((end) => run.names()[end]);
-    const field = element("input", { id: "edit-weight", value: String(edge.weight), inputmode: "numeric", autocomplete: "off" });
-    const weigh = (event) => {
+    const names = [edge.source, edge.target].map((end) => run.names()[end]);
+    const about = element("p", { class: "now" }, edge.title);
+    const title = element("h3", {}, names.join(" → "));
+    const isInitial = run.system.synapses.some(([s, t, , , shape]) => s === edge.source && t === edge.target && shape === edge.shape);
+    if (isRecorded || !isInitial) return fill(this.place, title, about); // plasticity created it
+    const weight = this.numberField("edit-weight", edge.weight);
+    const delay = run.system.delays ? this.numberField("edit-delay", edge.delay) : null;
+    const change = (event) => {
       event.preventDefault();
-      const isRight = /^-?\d+$/.test(field.value.trim());
-      field.setAttribute("aria-invalid", String(!isRight));
-      if (!isRight) return;
-      const number = Number(field.value);
-      const weight = Number.isSafeInteger(number) ? number : field.value.trim();
-      this.onchange?.([{ do: "connect", kind: edge.shape ?? "", synapses: [[edge.source, edge.target, weight]] }], {});
+      const areRight = [weight, delay].filter(Boolean).map((field) => {
+        const isRight = /^-?\d+$/.test(field.value.trim());
+        field.setAttribute("aria-invalid", String(!isRight));
+        return isRight;
+      });
+      if (!areRight.every(Boolean)) return;
+      const of = (field) => (Number.isSafeInteger(Number(field.value)) ? Number(field.value) : field.value.trim());
+      const ends = [edge.source, edge.target];
+      const operations = [{ do: "connect", kind: edge.shape ?? "", synapses: [[...ends, of(weight)]] }];
+      if (delay && of(delay) !== edge.delay) operations.push({ do: "delay", synapses: [[...ends, of(delay)]] });
+      this.onchange?.(operations, { edge });
     };
     const form = element(
       "form",
-      { submit: weigh },
+      { submit: change },
       element("label", { for: "edit-weight" }, texts.weight),
-      field,
-      element("div", { class: "row" }, element("button", { class: "primary" }, texts.apply)),
+      weight,
+      delay && element("label", { for: "edit-delay" }, texts.delay),
+      delay,
+      element(
+        "div",
+        { class: "row" },
+        element("button", { class: "primary" }, texts.apply),
+        element("button", { type: "button", id: "edge-remove", click: () => this.onremove?.() }, texts.remove),
+      ),
     );
-    fill(this.place, element("h3", {}, `${source} → ${target}`), isRecorded ? null : form);
+    return fill(this.place, title, about, form);
+  }
+
+  numberField(id, value) {
+    return element("input", { id, value: String(value), inputmode: "numeric", autocomplete: "off" });
+  }
+
+  // The synapses of one arrow to or from a box.
+  listEdges({ title, merged }) {
+    const items = merged.slice(0, MOST_LISTED).map((edge) => {
+      const go = () => this.onpick?.(edge);
+      return element("li", {}, element("button", { type: "button", class: "link", click: go }, edge.title));
+    });
+    const more = merged.length - items.length;
+    fill(this.place, element("h3", {}, title), element("ul", { class: "edges" }, ...items), more > 0 ? hint(texts.andMore(more)) : null);
   }
 
   state() {

@@ -2,7 +2,7 @@
 // too many for either.
 
 import { Graph, layout as dagre } from "../vendor/dagre.esm.js";
-import { beside } from "./growth.js";
+import { placeEnds } from "./places.js";
 
 // Layers of more take seconds.
 const MOST_LAYERED = { nodes: 400, edges: 1500, crossed: 2500 };
@@ -134,10 +134,7 @@ function placed(nodes, positions, isExact) {
     node.x *= scale;
     node.y *= scale;
   }
-  const at = new Map(nodes.map((node) => [node.id, node]));
-  for (const node of nodes) {
-    if (node.beside !== undefined) beside(node, at.get(node.beside));
-  }
+  placeEnds(nodes);
   return true;
 }
 

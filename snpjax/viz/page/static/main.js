@@ -69,9 +69,9 @@ function show(answer) {
   shown(answer, []);
 }
 
-// What an answer says, and which neurons are selected then.
-function shown(answer, selected, { isEdit = false, isReported = true } = {}) {
-  const hadFocus = document.activeElement.closest(".node, #neuron") !== null;
+// What an answer says, which neurons are selected then, and what is to be said of it.
+function shown(answer, selected, { isEdit = false, isReported = true, note = null } = {}) {
+  const hadFocus = document.activeElement.closest("#network, #neuron") !== null;
   opened = answer;
   editor.show(answer);
   incoming.decide(incoming.keep); // what is edited here meanwhile stays
@@ -80,7 +80,9 @@ function shown(answer, selected, { isEdit = false, isReported = true } = {}) {
   find("subtitle").textContent = subtitle(answer);
   document.body.classList.toggle("unread", !answer.read);
   for (const id of ["save", "picture"]) find(id).disabled = !answer.read;
-  find("network-empty").hidden = answer.read;
+  const isEmpty = answer.read && answer.system.neurons.length === 0 && !isRecorded;
+  find("network-empty").hidden = answer.read && !isEmpty;
+  if (isEmpty) find("network-empty").textContent = answer.system.kind === "net" ? texts.emptyNet : texts.emptySystem;
   if (!answer.read) {
     run.clear();
     run.rows = [];
@@ -98,7 +100,7 @@ function shown(answer, selected, { isEdit = false, isReported = true } = {}) {
   if (answer.remarks?.length > 0) inspector.say(answer.remarks);
   if (answer.findings.length > 0) transport.say(answer.findings[0].message);
   // It is drawn; what may happen in it is said when that is compiled.
-  transport.attempt(() => (answer.query ? run.witness(answer.query) : run.first()));
+  transport.attempt(async () => (await (answer.query ? run.witness(answer.query) : run.first())) ?? note);
 }
 
 function subtitle({ read, name, system, edited }) {
@@ -153,7 +155,7 @@ network.addEventListener("selected", selected);
 network.diagram.addEventListener("seen", ({ detail }) => {
   choices.see(new Set(detail.flatMap((node) => node.fold?.members ?? node.neuron)));
 });
-network.takes = (neuron) => editing.ends(neuron);
+network.takes = (neurons) => editing.ends(neurons);
 editor.onread = (answer) => {
   show(answer);
   if (answer.read) tabs.show("system");
@@ -182,6 +184,11 @@ inspector.onedit = (answer, neuron) => {
   shown(answer, [neuron], { isEdit: true });
 };
 inspector.onchange = (operations, options) => editing.change(operations, options);
+inspector.onleave = (neuron) => network.focus(neuron);
+inspector.onfold = () => editing.fold();
+inspector.isFolded = (neuron) => network.folds.of.has(neuron);
+inspector.onremove = () => editing.remove();
+inspector.onpick = (edge) => network.chooseEdge(edge);
 for (const button of document.querySelectorAll("[data-zoom]")) {
   button.addEventListener("click", () => zoom(button.dataset.zoom));
 }
@@ -209,7 +216,7 @@ pictureDialog(
 );
 if (isRecorded) {
   document.body.classList.add("recorded");
-  for (const id of ["open", "save", "picture-page", "explore", "prove"]) find(id).hidden = true;
+  for (const id of ["open", "save", "picture-page", "explore", "prove", "pause-when"]) find(id).hidden = true;
 }
 show(begun);
 incoming.revision = begun.revision ?? 0;

@@ -1,11 +1,12 @@
 // The network as a drawing: neurons with their spikes and rules, and what happens in a step.
 
 import { isRecorded } from "./backend.js";
+import { changesOf, keyOf, parentsOf } from "./changes.js";
 import { Diagram } from "./diagrams.js";
 import { arrivals, drawn, find, short, shortened, typeset } from "./dom.js";
 import { handle } from "./editing.js";
 import { foldNode, Folds, population, updateFold } from "./folds.js";
-import { changesOf, keyOf, parentsOf, Places } from "./growth.js";
+import { freePlace, Places } from "./places.js";
 import { texts } from "./texts.js";
 
 // With more neurons their rules are shown of the selected one only.
@@ -45,7 +46,7 @@ export class Network extends EventTarget {
     this.at = 0; // the step that was shown
     this.folds = new Folds();
     this.diagram.addEventListener("select", ({ detail }) => this.pick(detail));
-    this.diagram.addEventListener("pick", ({ detail }) => this.choose([], detail));
+    this.diagram.addEventListener("pick", ({ detail }) => this.choose([], detail.merged?.length === 1 ? detail.merged[0] : detail));
     this.diagram.viewport.onspan = (from, to) => this.span(from, to);
     this.diagram.viewport.onspanned = (from, to) => this.spanned(from, to);
     this.diagram.addEventListener("focus", ({ detail }) => describe(detail, run.row));
@@ -61,7 +62,7 @@ export class Network extends EventTarget {
   }
 
   draw(keep) {
-    const { run } = this;
+    const { run, held } = this;
     this.drawnFor = run.row.network;
     const names = run.names();
     const folds = this.standing === null ? new Folds() : this.folds;
@@ -71,17 +72,15 @@ export class Network extends EventTarget {
     this.boxes = folds.list.map(foldNode);
     nodes.push(...this.boxes);
     const outputs = new Set(run.system.output);
-    const synapses = run.synapses().map(([source, target, weight, rules, shape]) => ({
-      source,
-      target,
-      shape,
-      weight,
-      isTarget: !isRecorded,
-      label: [weight === 1 ? "" : `×${short(weight)}`, ...this.onSynapse(rules)]
-        .filter(Boolean)
-        .join("  "),
-    }));
-    const edges = folds.merged(synapses);
+    const delays = new Map((run.system.delays ?? []).map(([source, target, delay]) => [keyOf([source, target]), delay]));
+    const synapses = run.synapses().map(([source, target, weight, rules, shape]) => {
+      const delay = delays.size === 0 ? 0 : (delays.get(keyOf([source, target])) ?? 0);
+      const facts = [weight === 1 ? "" : `×${short(weight)}`, delay === 0 ? "" : texts.delayNote(delay), ...this.onSynapse(rules)];
+      const title = texts.edge(run.words.edgeOf(shape), names[source], names[target], weight, delay);
+      const { edgeStates: states } = run.words;
+      return { source, target, shape, weight, delay, isTarget: true, title, states, label: facts.filter(Boolean).join("  ") };
+    });
+    const edges = folds.merged(synapses, run.words.edges, (id) => folds.find(id)?.name ?? names[id]);
     const onEnvironment = new Map(run.system.environment);
     this.ends = new Map();
     names.forEach((name, neuron) => {
@@ -113,8 +112,25 @@ export class Network extends EventTarget {
     this.diagram.draw(nodes, edges, { positions, isExact, keep, places: standing, parents });
     this.standing = standing ?? new Places();
     this.show();
+    this.selection.edge = this.sameEdge(this.selection.edge);
     this.mark();
+    if (held !== null) this.refocus(names.indexOf(held));
     if (isForward) this.animate(parents);
+  }
+
+  // The name of the neuron that has the focus, or one of whose synapses or whose box has it, or null.
+  get held() {
+    const group = document.activeElement?.closest?.("#network .node, #network .edge") ?? null;
+    if (group === null) return null;
+    const node = [...this.diagram.nodes.values()].find((own) => own.group === group);
+    const edge = this.diagram.edges.find((own) => own.group === group);
+    const neuron = edge ? (edge.merged?.[0] ?? edge).source : (node?.fold?.members[0] ?? node?.neuron);
+    return this.neurons[neuron]?.label ?? null;
+  }
+
+  refocus(neuron) {
+    const node = neuron < 0 ? undefined : this.nodeOf(neuron);
+    if (node !== undefined) this.diagram.hold(node);
   }
 
   // What the step changed in the network, as it happens.
@@ -141,9 +157,9 @@ export class Network extends EventTarget {
     return { positions: names.map(place), isExact: true };
   }
 
-  // The places of all neurons, in order.
+  // The places of all neurons, in order, as files keep them.
   positions() {
-    return this.neurons.map(({ x, y }) => [x, y]);
+    return this.neurons.map(({ x, y }) => [x, y].map((part) => Math.round(part * 10) / 10));
   }
 
   // Keep the places for the drawing after an edit.
@@ -179,6 +195,11 @@ export class Network extends EventTarget {
     return true;
   }
 
+  // The neurons that a node shows.
+  membersOf(id) {
+    return this.folds.find(id)?.members ?? [id];
+  }
+
   // The box that shows a neuron.
   nodeOf(neuron) {
     return this.diagram.nodes.get(this.folds.shown(neuron));
@@ -197,18 +218,8 @@ export class Network extends EventTarget {
   }
 
   // A point near that one where no neuron is.
-  free([x, y]) {
-    let at = [x, y];
-    for (let ring = 1; ring < 40; ring += 1) {
-      const [left, top] = at;
-      const isTaken = (this.neurons ?? []).some(
-        (node) => Math.abs(node.x - left) < node.width / 2 + 60 && Math.abs(node.y - top) < node.height / 2 + 30,
-      );
-      if (!isTaken) return at;
-      const angle = ring * 2.4;
-      at = [x + 34 * Math.sqrt(ring) * 2 * Math.cos(angle), y + 34 * Math.sqrt(ring) * 2 * Math.sin(angle)];
-    }
-    return at;
+  free(point) {
+    return freePlace([...this.diagram.nodes.values()], point);
   }
 
   onSynapse(rules) {
@@ -347,9 +358,9 @@ export class Network extends EventTarget {
 
   pick({ id, isMore }) {
     const fold = this.folds.find(id);
+    if (fold === undefined && typeof id === "string") return; // an input or output of the network
+    if (id !== null && this.takes?.(this.membersOf(id))) return;
     if (fold !== undefined) return this.choose(isMore ? [...this.selection.nodes, ...fold.members] : fold.members);
-    if (typeof id === "string") return; // an input or output of the network
-    if (this.takes?.(id)) return;
     const { nodes } = this.selection;
     if (id === null) this.choose([]);
     else if (!isMore) this.choose([id]);
@@ -368,11 +379,44 @@ export class Network extends EventTarget {
     return [...this.selection.nodes].at(-1) ?? null;
   }
 
-  // Where nothing else has the focus, that neuron has it, or the first one.
+  // Where nothing outside of the drawing has the focus, that neuron has it, or else the one that had it.
   focus(neuron) {
-    if (document.activeElement !== document.body) return;
-    const { nodes, focusable } = this.diagram;
-    nodes.get(neuron ?? focusable)?.group?.focus();
+    const { svg, nodes, focusable } = this.diagram;
+    const isInside = svg.contains(document.activeElement);
+    if (document.activeElement !== document.body && !isInside) return;
+    const node = neuron === undefined ? nodes.get(focusable) : this.nodeOf(neuron);
+    if (node !== undefined && !(isInside && neuron === undefined)) this.diagram.hold(node);
+  }
+
+  // The synapse of this drawing with the ends and the kind of another one, or null.
+  sameEdge(edge) {
+    if (edge === null) return null;
+    const isSame = (own) => ["source", "target", "shape"].every((part) => own[part] === edge[part]);
+    return this.diagram.edges.flatMap((own) => [own, ...(own.merged ?? [])]).find(isSame) ?? null;
+  }
+
+  // The arrow that shows a synapse, or null.
+  arrowOf(edge) {
+    return this.diagram.edges.find((own) => own === edge || own.merged?.includes(edge)) ?? null;
+  }
+
+  // Select a synapse, and focus it where the drawing has the focus.
+  chooseEdge(edge) {
+    const own = this.sameEdge(edge);
+    if (own === null) return;
+    if (this.diagram.svg.contains(document.activeElement)) this.diagram.approachEdge(this.arrowOf(own));
+    this.choose([], own);
+  }
+
+  // Move the selected neurons, or else the one that has the focus; how many boxes were moved.
+  shift(across, down) {
+    const { selection, diagram } = this;
+    const node = diagram.nodes.get(diagram.focusable);
+    const chosen = [...selection.nodes].map((neuron) => this.nodeOf(neuron));
+    const moved = new Set(chosen.length > 0 ? chosen : node?.group?.matches(":focus") ? [node] : []);
+    diagram.shift(moved, across, down);
+    if (moved.size > 0) diagram.settle();
+    return moved.size;
   }
 
   mark() {
@@ -386,7 +430,9 @@ export class Network extends EventTarget {
       node.isSelected = node.fold.members.every((neuron) => this.selection.nodes.has(neuron));
       node.group?.classList.toggle("selected", node.isSelected);
     }
-    for (const edge of this.diagram.edges) edge.group?.classList.toggle("selected", edge === this.selection.edge);
+    const shown = this.selection.edge === null ? null : this.arrowOf(this.selection.edge);
+    this.diagram.raise(shown);
+    for (const edge of this.diagram.edges) edge.group?.classList.toggle("selected", edge === shown);
     this.diagram.renew();
   }
 
@@ -397,7 +443,7 @@ export class Network extends EventTarget {
     const known = node.group.querySelector(".handle");
     if (isOnly && !known) {
       const emit = (detail) => this.diagram.emit("connect", detail);
-      node.group.append(handle(this.diagram, node, emit));
+      node.group.append(handle(this.diagram, node, this.run.words.dragToEnd, emit));
     } else if (!isOnly) {
       known?.remove();
     }
@@ -508,6 +554,7 @@ function placeNode(name, neuron) {
     kind: "neuron place",
     width: Math.max(46, width(title, "name") + 4),
     height: 64,
+    circle: { down: -10, radius: 23 },
     shown: {},
     rules: [],
     paint: (group) => {

@@ -18,12 +18,22 @@ const OF_SYSTEM = {
   beginning: texts.spikesInBeginning,
   same: texts.sameSpikes,
   moreToSelect: texts.moreNeuronsToSelect,
+  nothingToFold: texts.nothingToFold,
+  dragToEnd: texts.dragToEnd,
+  edges: texts.synapses,
+  edgeOf: () => texts.synapse,
+  edgeStates: { sent: texts.legendOfSystem.sent, created: texts.legendOfChanges.new },
 };
 const OF_NET = {
   counted: texts.tokens,
   beginning: texts.tokensInBeginning,
   same: texts.sameTokens,
   moreToSelect: texts.morePlacesToSelect,
+  nothingToFold: texts.nothingToFoldInNet,
+  dragToEnd: texts.dragToArcEnd,
+  edges: texts.arcs,
+  edgeOf: (shape) => texts.arcKinds[shape ?? ""],
+  edgeStates: { sent: texts.legendOfNet.sent },
 };
 
 export class Run extends EventTarget {
@@ -38,7 +48,7 @@ export class Run extends EventTarget {
     this.rows = [];
     this.position = 0;
     this.chosen = new Map(); // neuron to rule, for the next step
-    this.subsets = new Map(); // chooser to the number of its subset
+    this.subsets = new Map(); // chooser to what its subset holds
     this.rest = 0; // a seed, or "first"
     this.until = ""; // the condition at which a run pauses
     this.reached = false; // whether the last answer ended there
@@ -136,10 +146,10 @@ export class Run extends EventTarget {
   }
 
   // The subset that a chooser takes, with the rule that takes it, if there is one.
-  chooseSubset(chooser, rule, number) {
+  chooseSubset(chooser, rule, subset) {
     if (rule >= 0) this.chosen.set(chooser, rule);
-    if (number === null) this.subsets.delete(chooser);
-    else this.subsets.set(chooser, number);
+    if (subset === null) this.subsets.delete(chooser);
+    else this.subsets.set(chooser, subset);
     this.announce("chosen");
   }
 

@@ -8,27 +8,11 @@ import { texts } from "./texts.js";
 // The rule of an astrocyte, or of the second turn of a rule.
 export const NO_RULE = -1;
 
-// The number of a subset, in lexicographic order from 0, as the engine has it.
-export function rankOf(candidates, taken) {
-  let needed = taken.size;
-  let rank = 0;
-  candidates.forEach((candidate, index) => {
-    if (taken.has(candidate)) needed -= 1;
-    else if (needed > 0) rank += binomial(candidates.length - index - 1, needed - 1);
-  });
-  return rank;
-}
-
-function binomial(n, k) {
-  let number = 1;
-  for (let i = 1; i <= k; i += 1) number = (number * (n - k + i)) / i;
-  return number;
-}
-
 export class Subsets {
   constructor(run) {
     this.run = run;
     this.ticks = new Map(); // candidates by chooser and rule
+    this.sizes = new Map(); // how many are taken
   }
 
   forget(chooser = null) {
@@ -45,6 +29,7 @@ export class Subsets {
   group(chooser, [rule, change, size, candidates], titles, taken) {
     const key = `${chooser} ${rule}`;
     const isOne = size === 1;
+    this.sizes.set(key, size);
     const options = candidates.map((candidate, index) => {
       const input = element("input", {
         type: isOne ? "radio" : "checkbox",
@@ -53,25 +38,37 @@ export class Subsets {
         "data-candidate": candidate,
         checked: this.ticks.get(key)?.has(candidate) ?? false,
         disabled: isRecorded,
-        change: () => this.tick(chooser, rule, candidate, size, candidates),
+        change: () => this.tick(chooser, rule, candidate, size),
       });
       const mark = taken.has(candidate) ? element("span", { class: "taken" }, texts.taken) : null;
       return element("label", { class: "option" }, input, element("span", {}, titles[index]), mark);
     });
     const about = { "+": texts.creates, "-": texts.deletes }[change]?.(size) ?? null;
     const attributes = { class: "subset", role: isOne ? "radiogroup" : "group", "aria-label": about ?? texts.decides };
-    return element("div", attributes, about === null ? null : element("p", {}, about), ...options);
+    return element("div", attributes, about === null ? null : element("p", {}, about), ...options, this.left(key));
+  }
+
+  // What happens to a subset that is ticked in part only.
+  left(key) {
+    return element("p", { class: "left", role: "status", "data-left": key }, this.leftText(key));
+  }
+
+  leftText(key) {
+    const ticked = this.ticks.get(key)?.size ?? 0;
+    const missing = ticked === 0 ? 0 : this.sizes.get(key) - ticked;
+    if (missing === 0) return "";
+    return typeof this.run.rest === "number" ? texts.tickOrDraw(missing) : texts.tickOrFirst(missing);
   }
 
   // Of more than fit the first one is given up, so that every candidate can be ticked.
-  tick(chooser, rule, candidate, size, candidates) {
+  tick(chooser, rule, candidate, size) {
     const { run } = this;
     const key = `${chooser} ${rule}`;
     const ticked = this.ticks.get(key) ?? new Set();
     if (!ticked.delete(candidate) || size === 1) ticked.add(candidate);
     while (ticked.size > size) ticked.delete([...ticked][0]);
     this.ticks.set(key, ticked);
-    run.chooseSubset(chooser, rule, ticked.size === size ? rankOf(candidates, ticked) : null);
+    run.chooseSubset(chooser, rule, ticked.size === size ? [...ticked] : null);
   }
 
   // A rule that was chosen elsewhere has other subsets.
@@ -84,5 +81,6 @@ export class Subsets {
       const { subset, candidate } = input.dataset;
       input.checked = this.ticks.get(subset)?.has(Number(candidate)) ?? false;
     }
+    for (const hint of place.querySelectorAll("[data-left]")) hint.textContent = this.leftText(hint.dataset.left);
   }
 }

@@ -5,8 +5,11 @@ const LANGUAGE = "en";
 
 const number = (value) => value.toLocaleString(LANGUAGE);
 
+// The form of a word for a number, which may be a text.
+const plural = (value, one, several = `${one}s`) => (String(value) === "1" ? one : several);
+
 // A number with its noun.
-const count = (value, one, several = `${one}s`) => `${number(value)} ${value === 1 ? one : several}`;
+const count = (value, one, several) => `${number(value)} ${plural(value, one, several)}`;
 
 const more = (value) => `and ${number(value)} more`;
 
@@ -33,6 +36,8 @@ export const texts = {
   incomingKeep: "Keep what I typed",
   notRead: "not read",
   edited: "edited",
+  emptySystem: "Add a neuron: double-click here, press a, or insert a module. Or open a file.",
+  emptyNet: "Add a place: double-click here or press a. Or open a file.",
   unreadable: "The text has errors. Fix them in the Text tab.",
 
   // ---- counted things ----
@@ -40,8 +45,10 @@ export const texts = {
   places: (n) => count(n, "place"),
   transitions: (n) => count(n, "transition"),
   rules: (n) => count(n, "rule"),
+  synapse: "synapse",
   synapses: (n) => count(n, "synapse"),
   arcs: (n) => count(n, "arc"),
+  arcKinds: { "": "arc", inhibitor: "inhibitor arc", test: "test arc" },
   spikes: (n) => count(n, "spike"),
   tokens: (n) => count(n, "token"),
   steps: (n) => count(n, "step"),
@@ -53,6 +60,8 @@ export const texts = {
   addPlace: "+ Place",
   addTransition: "+ Transition",
   addTip: "Add a neuron (a), or double-click",
+  addPlaceTip: "Add a place (a), or double-click",
+  addTransitionTip: "Add a transition",
   connect: "Connect",
   connectTip: "Connect what is selected (c)",
   duplicate: "Duplicate",
@@ -64,9 +73,10 @@ export const texts = {
   unfold: "Unfold",
   box: (n) => `box ${n}`,
   boxWord: "folded",
-  ofBox: (neurons, spikes) => `${count(neurons, "neuron")}, ${spikes} ${spikes === "1" ? "spike" : "spikes"}`,
-  ofBoxOfNet: (nodes, tokens) => `${count(nodes, "node")}, ${tokens} ${tokens === "1" ? "token" : "tokens"}`,
+  ofBox: (neurons, spikes) => `${count(neurons, "neuron")}, ${spikes} ${plural(spikes, "spike")}`,
+  ofBoxOfNet: (nodes, tokens) => `${count(nodes, "node")}, ${tokens} ${plural(tokens, "token")}`,
   nothingToFold: "Select several neurons, or one of a population.",
+  nothingToFoldInNet: "Select several places and transitions, or one of a population.",
   insertModule: "Insert a module",
   chooseModule: "Module…",
   moduleSize: (title, least, most) => `Size of the ${title} (${least} to ${most}):`,
@@ -77,6 +87,17 @@ export const texts = {
   selectSynapseEnds: (n) => `Select where ${count(n, "synapse")} will end. Escape ends this.`,
   selectArcEnds: (n) => `Select where ${count(n, "arc")} will end. Escape ends this.`,
   dragToEnd: "Drag to where a synapse ends",
+  dragToArcEnd: "Drag to where an arc ends",
+  connectedBefore: "They are connected already.",
+  connected: (edges) => `${edges} added: a box stands for all that is folded in it. Ctrl+Z takes this back.`,
+  unconnected: (name) => `Nothing is connected to ${name}.`,
+  edge: (kind, source, target, weight, delay) =>
+    `${kind} from ${source} to ${target}, weight ${weight}${delay === 0 ? "" : `, delay ${delay}`}`,
+  edges: (counted, source, target) => `${counted} from ${source} to ${target}`,
+  delayNote: (steps) => `+${count(steps, "step")}`,
+  nothingToMove: "Select what is to be moved.",
+  movedBy: (n, direction) => `${count(n, "box", "boxes")} moved ${direction}.`,
+  directions: { "-1 0": "left", "1 0": "right", "0 -1": "up", "0 1": "down" },
   textWasChanged: "The text has changes that were not read. Read it first (Ctrl+Enter), or open the file again.",
   search: "Search a name, or the steps in which a condition holds",
   searchExample: "name, or n3 > 2",
@@ -198,9 +219,11 @@ export const texts = {
   taken: "taken",
   creates: (n) => `creates ${count(n, "synapse")} to`,
   deletes: (n) => `deletes ${count(n, "synapse")} to`,
+  tickOrDraw: (n) => `Tick ${number(n)} more; otherwise the subset is drawn at random.`,
+  tickOrFirst: (n) => `Tick ${number(n)} more; otherwise the first subset is taken.`,
   astrocyte: (n) => `astrocyte ${n}`,
   decides: "what the astrocyte does",
-  decidesAt: (threshold, synapses) => `decides if exactly ${count(threshold, "spike")} are on ${synapses}`,
+  decidesAt: (threshold, synapses) => `decides if exactly ${count(threshold, "spike")} ${plural(threshold, "is", "are")} on ${synapses}`,
   passes: "lets the spikes pass",
   suppresses: "suppresses them",
   filterChoices: "Filter the neurons with a choice",
@@ -223,6 +246,7 @@ export const texts = {
   selectToChange: "Select something in the drawing to see more of it, and to change it.",
   rulesOnSynapses: "The rules are on the synapses: edit the text.",
   apply: "Apply",
+  reset: "Reset",
   rulesField: "rules, one a line",
   sharedRules: (neurons, label) => `${count(neurons, "neuron")} have the label ${label}, and so these rules.`,
   name: "name",
@@ -230,6 +254,7 @@ export const texts = {
   inputExample: "none; such as 1 0 2",
   outputField: "output neuron",
   weight: "weight",
+  delay: "delay in steps",
   inStep: (counted, step) => `${counted} in step ${step}`,
   mayFire: "may fire",
   waitingToLeave: (spikes) => `${spikes} waiting to leave`,
@@ -277,6 +302,7 @@ export const texts = {
   saveTitle: "Save the model",
   cancel: "Cancel",
   saveWithout: "Save without these",
+  losesPlaces: "This format keeps no positions: the drawing is laid out again when the file is opened.",
   cannotHold: "This format cannot hold:",
   moreItems: (n) => `and ${count(n, "item")} more`,
   pictureTitle: "Save a picture",
@@ -296,8 +322,10 @@ export const texts = {
     ["g", "draw what is selected, or its population, as one box; unfold it"],
     ["r, Ctrl+A, Escape", "rename; select all, nothing"],
     ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
-    ["Shift", "select several: click, or draw a rectangle"],
+    ["Shift", "select several: click, press Enter, or draw a rectangle"],
     ["Tab, arrows", "from neuron to neuron, once one is focused; Enter selects it"],
+    ["e", "from the focused neuron to its synapses, one after the other; Enter edits one, Delete removes it, Escape goes back"],
+    ["Alt+arrows", "move what is selected; with Shift by less"],
     ["/", "search: a name, or a condition such as n3 > 2"],
     ["1, 2, 3", "system, graph, text"],
     ["+, −, f", "larger, smaller, show all"],

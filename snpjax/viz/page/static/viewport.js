@@ -6,6 +6,7 @@ const LARGEST_FIT = 1.25;
 // Pixels around a drawing that is shown whole, and below it, where the legend stands.
 const ROOM = 24;
 const BELOW = 24;
+const ASIDE = 36; // right of it, where the buttons for zooming stand
 
 export class Viewport {
   constructor(svg, world) {
@@ -36,10 +37,10 @@ export class Viewport {
     this.isFitted = true;
     const { width, height } = this.svg.getBoundingClientRect();
     if (width === 0 || height === 0) return;
-    const scale = Math.min((width - 2 * ROOM) / box.width, (height - 2 * ROOM - BELOW) / box.height);
+    const scale = Math.min((width - 2 * ROOM - ASIDE) / box.width, (height - 2 * ROOM - BELOW) / box.height);
     this.least = Math.min(LEAST, scale);
     this.scale = Math.min(Math.max(scale, this.least), LARGEST_FIT);
-    this.x = width / 2 - (box.x + box.width / 2) * this.scale;
+    this.x = (width - ASIDE) / 2 - (box.x + box.width / 2) * this.scale;
     this.y = (height - BELOW) / 2 - (box.y + box.height / 2) * this.scale;
     this.apply();
   }
@@ -103,11 +104,12 @@ export class Viewport {
     this.apply();
   }
 
-  // Whether all of a box is seen.
+  // Whether all of a box is seen, and nothing of it lies below the legend.
   contains(box) {
     const { width, height } = this.size();
     const [left, top] = [box.x * this.scale + this.x, box.y * this.scale + this.y];
-    return left >= 0 && top >= 0 && left + box.width * this.scale <= width && top + box.height * this.scale <= height;
+    const bottom = top + box.height * this.scale;
+    return left >= 0 && top >= 0 && left + box.width * this.scale <= width && bottom <= height - BELOW;
   }
 
   // Bring a box into sight, when a key moved to it.

@@ -1,34 +1,11 @@
-// Neurons and synapses that steps create and delete: what differs between two networks, and where the
-// new neurons stand.
+// Where boxes and arrows stand while a computation changes them: the old ones where they stood, new ones
+// in free places near their parents.
 
 const GAP = { across: 40, down: 36 };
+const GAP_OF_NEW = { across: 110, down: 80 }; // so that synapses between them are seen
+const NEW = { width: 150, height: 90 }; // what a new neuron becomes
+const BESIDE = 34; // between a neuron and its input or output
 const FARTHEST = 30; // boxes from the parent
-
-// What a step changed in the network of a computation.
-export function changesOf(rows, position) {
-  const [before, now] = [rows[position - 1]?.network, rows[position]?.network];
-  const none = { born: new Set(), created: new Set(), deleted: [] };
-  if (!before || !now || before === now) return none;
-  const [old, own] = [before, now].map((network) => new Set(network.synapses.map(keyOf)));
-  const isNew = (label, neuron) => label !== before.labels[neuron];
-  return {
-    born: new Set(now.labels.flatMap((label, neuron) => (isNew(label, neuron) ? [neuron] : []))),
-    created: new Set([...own].filter((key) => !old.has(key))),
-    deleted: before.synapses.filter((synapse) => !own.has(keyOf(synapse))),
-  };
-}
-
-export const keyOf = ([source, target]) => `${source} ${target}`;
-
-// The neuron from which each created one came, in the rows up to a position.
-export function parentsOf(rows, position) {
-  const parents = new Map();
-  for (let at = 1; at <= position; at += 1) {
-    const size = rows[at - 1].network?.names.length;
-    rows[at].parents?.forEach((parent, index) => parents.set(size + index, parent));
-  }
-  return parents;
-}
 
 // Where boxes and arrows of one computation were drawn.
 export class Places {
@@ -57,7 +34,7 @@ export class Places {
       if (spot !== undefined) boxes.add(node);
     }
     for (const node of fresh) {
-      if (node.beside !== undefined) beside(node, at.get(node.beside));
+      if (node.beside !== undefined) boxes.placeBeside(node, at.get(node.beside));
       else boxes.place(node, node.near ?? at.get(parents.get(node.id)) ?? nodes[0]);
       boxes.add(node);
     }
@@ -69,11 +46,26 @@ export class Places {
   }
 }
 
-// Inputs and outputs stand next to their neuron.
-export function beside(node, neuron) {
-  const away = (neuron.width + node.width) / 2 + 34;
-  node.x = neuron.x + (node.isBefore ? -away : away);
-  node.y = neuron.y;
+// Inputs and outputs stand next to their neurons.
+export function placeEnds(nodes) {
+  const ends = nodes.filter((node) => node.beside !== undefined);
+  if (ends.length === 0) return;
+  const at = new Map(nodes.map((node) => [node.id, node]));
+  const boxes = new Boxes(nodes);
+  for (const node of nodes) if (node.beside === undefined) boxes.add(node);
+  for (const node of ends) {
+    boxes.placeBeside(node, at.get(node.beside));
+    boxes.add(node);
+  }
+}
+
+// The nearest point where a new node has room.
+export function freePlace(nodes, [x, y]) {
+  const node = { ...NEW };
+  const boxes = new Boxes([...nodes, node], GAP_OF_NEW);
+  for (const other of nodes) boxes.add(other);
+  boxes.place(node, { x, y });
+  return [node.x, node.y];
 }
 
 const endsOf = (...nodes) => String(nodes.flatMap(({ x, y, width, height }) => [x, y, width, height]));
@@ -82,9 +74,10 @@ const routeOf = ({ source, target, shape }) => `${source} ${target} ${shape ?? "
 
 // Boxes in the cells of a grid, so that only those near by are compared.
 class Boxes {
-  constructor(nodes) {
-    this.across = Math.max(...nodes.map((node) => node.width)) + GAP.across;
-    this.down = Math.max(...nodes.map((node) => node.height)) + GAP.down;
+  constructor(nodes, gap = GAP) {
+    this.gap = gap;
+    this.across = nodes.reduce((most, { width }) => Math.max(most, width), 0) + gap.across;
+    this.down = nodes.reduce((most, { height }) => Math.max(most, height), 0) + gap.down;
     this.cells = new Map();
     this.offsets = [];
     for (let i = -FARTHEST; i <= FARTHEST; i += 1) {
@@ -99,22 +92,36 @@ class Boxes {
 
   add(node) {
     const key = String(this.cellOf(node.x, node.y));
-    this.cells.set(key, [...(this.cells.get(key) ?? []), node]);
+    const cell = this.cells.get(key);
+    if (cell) cell.push(node);
+    else this.cells.set(key, [node]);
   }
 
   isFree(node, x, y) {
+    const { gap } = this;
     const [column, row] = this.cellOf(x, y);
     for (const i of [-1, 0, 1]) {
       for (const j of [-1, 0, 1]) {
         for (const other of this.cells.get(`${column + i},${row + j}`) ?? []) {
           const isApart =
-            Math.abs(other.x - x) >= (other.width + node.width) / 2 + GAP.across / 2 ||
-            Math.abs(other.y - y) >= (other.height + node.height) / 2 + GAP.down / 2;
+            Math.abs(other.x - x) >= (other.width + node.width) / 2 + gap.across / 2 ||
+            Math.abs(other.y - y) >= (other.height + node.height) / 2 + gap.down / 2;
           if (!isApart) return false;
         }
       }
     }
     return true;
+  }
+
+  // At the side of a neuron where there is room: an output on its right, an input on its left.
+  placeBeside(node, neuron) {
+    const across = (neuron.width + node.width) / 2 + BESIDE;
+    const down = (neuron.height + node.height) / 2 + BESIDE;
+    const side = node.isBefore ? -across : across;
+    const spots = [[side, 0], [0, down], [0, -down], [-side, 0]];
+    const [x, y] = spots.find(([i, j]) => this.isFree(node, neuron.x + i, neuron.y + j)) ?? spots[0];
+    node.x = neuron.x + x;
+    node.y = neuron.y + y;
   }
 
   place(node, parent) {
