@@ -414,6 +414,20 @@ def test_raster_and_counts_share_the_cursor(visit):
     shown(page.locator("#where")).to_contain_text("step 0 of 3")
 
 
+def test_a_text_with_errors_is_opened_before_the_raster_is_drawn(visit):
+    page = visit()
+    page.click("#show-raster")
+    page.evaluate(
+        "window.drawings = []; window.requestAnimationFrame = (draw) => drawings.push(draw); null"
+    )
+    step(page)
+    page.click("#tab-text")
+    page.locator("#text").press_sequentially("}")
+    page.locator("#text").press("Control+Enter")
+    shown(page.locator("body.unread")).to_be_visible()
+    assert page.evaluate("drawings.map((draw) => draw(0)).length") > 0  # `visit` sees errors
+
+
 def test_nothing_moves_while_something_is_said(visit):
     page = visit(text=NATURALS)
     before = page.locator("#network").bounding_box()

@@ -48,7 +48,9 @@ class AbstractPlot {
   show() {
     if (this.place.clientWidth === 0 || this.run.system === null) return;
     cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.draw());
+    this.frame = requestAnimationFrame(() => {
+      if (this.run.system !== null) this.draw(); // a text with errors may be opened meanwhile
+    });
   }
 
   // A pen on an empty canvas of that height, with the numbers of steps and the cursor.
