@@ -425,6 +425,8 @@ def test_a_text_with_errors_is_opened_before_the_raster_is_drawn(visit):
     page.locator("#text").press_sequentially("}")
     page.locator("#text").press("Control+Enter")
     shown(page.locator("body.unread")).to_be_visible()
+    page.click("#tab-system")
+    shown(page.locator("#tools")).to_be_hidden()
     assert page.evaluate("drawings.map((draw) => draw(0)).length") > 0  # `visit` sees errors
 
 

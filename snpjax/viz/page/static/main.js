@@ -86,6 +86,7 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   if (!answer.read) {
     run.clear();
     run.rows = [];
+    editing.renew(); // nothing is there to be changed
     find("network-empty").textContent = texts.unreadable;
     tabs.show("text");
     return;
