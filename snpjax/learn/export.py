@@ -19,7 +19,7 @@ from .layers.assemble import assembled, populations, roundings
 from .layers.sequential import Sequential
 from .plastic import changes_by_rounding, plastic_edges
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
-from .synapses import WeightSet
+from .weights import WeightSet
 
 
 class Rounding(NamedTuple):
@@ -48,7 +48,7 @@ def _exported(model: Exportable) -> RelaxedSystem | Sequential:
     if not isinstance(model, RelaxedSystem | Sequential):
         fix = "Pass a relaxed system, a layer, a network, or what `fit` returned for one."
         if isinstance(model, list | tuple):
-            fix = "Join layers first: `learn.Sequential(layers)` or `learn.chain(layers)`."
+            fix = "Join layers first: `learn.Sequential(layers)`."
         raise ValueError(f"A {type(model).__name__} has no exact system of its own. {fix}")
     initial = (model if isinstance(model, RelaxedSystem) else model.source.model).initial
     if initial.ndim > 1:
@@ -122,7 +122,8 @@ def to_system(model: Exportable, *, round: bool = False) -> SpikingSystem:
     **Arguments:**
 
     - `model`: a relaxed system, a layer, a network, or what `fit` returned, of which the best model
-      is exported. Layers that were trained together are joined by `chain` first.
+      is exported. A layer has inputs that send spikes one by one; join layers that were trained
+      together by `Sequential` first.
     - `round`: round parameters that are not integers, as the model itself does when it runs;
       `rounding(model)` measures by how much. By default such a model is refused.
 
@@ -183,8 +184,8 @@ def _check_finite(parameter: Array) -> None:
 def _check_rounding(change: Rounding, round: bool) -> None:
     if not round and change.change:
         raise ValueError(
-            f"{change.where} is {change.change:.3g} away from a whole number. Give `round=True` "
-            "to export the rounded model, which is what runs compute."
+            f"Rounding changes {change.where} by up to {change.change:.3g}. Give `round=True` to "
+            "export the rounded model, which is what runs compute."
         )
 
 

@@ -10,7 +10,7 @@ from snpjax_formats import Sum
 
 from .population import NeuronRange, PopulationRun, population_at
 from .relaxed import RelaxedSystem, constants_of
-from .synapses import delivered
+from .synapses.abstract import delivered
 
 
 def order_of(count: int, projections: Sequence[tuple[int, int]]) -> tuple[int, ...] | None:

@@ -16,7 +16,7 @@ from ..spiking.model.population_parts import Population, Projection
 from ..spiking.model.rule import Rule
 from .coding import total
 from .forward import forward, order_of
-from .initial import WeightSpread, drawn, spreads_of
+from .initial import weights_of
 from .population import NeuronRange, places_of
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of, nameless, relax
 from .rules import Rules
@@ -33,6 +33,10 @@ class Response(NamedTuple):
 
     trains: Float[Array, "steps outputs *paths"]
     spikes: Float[Array, "outputs *paths"]
+
+    def paths_first(self) -> "Response":
+        """The response with its last axis as the first one."""
+        return Response(*(jnp.moveaxis(x, -1, 0) for x in self))
 
 
 class SpikingNetwork(AbstractSpikingModel):
@@ -110,11 +114,8 @@ class SpikingNetwork(AbstractSpikingModel):
         model = relax(system, surrogate=surrogate, layout=layout, weight_range=weight_range)
         self.places = places_of(model, sizes)
         self.projections = tuple((own[0], own[1]) for own in projections)
-        if scale is None:
-            spreads = spreads_of(model, self.places, self.projections, steps)
-        else:
-            spreads = [WeightSpread(scale)] * len(self.projections)
-        weights = drawn(model, spreads, key)
+        given = model, self.places, self.projections, steps, scale, key
+        weights = weights_of(*given)
         self.model = eqx.tree_at(lambda model: model.synapses, model, weights)
         self.steps = steps
         self.batch_first = batch_first
@@ -157,9 +158,7 @@ class SpikingNetwork(AbstractSpikingModel):
             model = nameless(self.model)
             given = model, self.places, self.projections, order, spikes, self.steps
             found = Response(*forward(*given)[len(self.places) - 1][:2])
-        if self.batch_first and counts.ndim == 2:
-            return Response(*(jnp.moveaxis(x, -1, 0) for x in found))
-        return found
+        return found.paths_first() if self.batch_first and counts.ndim == 2 else found
 
     def __call__(self, counts: Float[Array | np.ndarray, "..."]) -> Float[Array, "..."]:
         """How many spikes leave each output neuron, or remain in it where it has no rules; a second

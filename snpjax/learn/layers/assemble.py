@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Int, Integer
 from ...spiking.model.rule import Rule
 from ...spiking.model.system import Neuron, SpikingSystem
 from ..population import SpikingPopulation
-from ..synapses import SynapseList, weight_changes
+from ..synapses.abstract import SynapseList, weight_changes
 from .abstract import LayerParts, group_of
 from .sequential import Sequential
 
@@ -50,6 +50,8 @@ def assembled(network: Sequential) -> SpikingSystem:
     synapses: list[tuple[str, str, int]] = []
     for start, end, wiring in wirings:
         for source, target, weight, delay in zip(*map(np.ndarray.tolist, wiring), strict=True):
+            if not weight:
+                continue
             for step in range(1, delay + 1):
                 relays[start, source, step] = None
             synapses.append((_name(start, source, delay), f"{end}{{{target}}}", weight))

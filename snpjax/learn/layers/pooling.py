@@ -1,6 +1,6 @@
 """Pooling of spikes: sums, and the maximum where it is exact."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,9 +10,9 @@ from jaxtyping import Array, Float, Int
 from ...spiking.model.rule import Rule
 from ..population import PopulationRun
 from ..surrogate import AbstractSurrogate, FastSigmoid, Smooth, fires
-from ..synapses import SynapseList, check_sizes
-from .abstract import AbstractLayer, LayerParts, NeuronGroup, with_more
-from .windows import PerAxis, Windows, along_axes
+from ..synapses.abstract import SynapseList, check_sizes
+from ..synapses.windows import PerAxis, Windows, along_axes
+from .abstract import AbstractLayer, LayerParts, NeuronGroup
 
 
 class PoolWindows(eqx.Module):
@@ -102,11 +102,6 @@ class AbstractPool(AbstractLayer):
     windows: eqx.AbstractVar[PoolWindows]
 
     @property
-    def max_steps(self) -> None:
-        """Trains have any length."""
-        return None
-
-    @property
     def in_size(self) -> int:
         """The number of inputs."""
         return self.windows.in_size
@@ -121,25 +116,6 @@ class AbstractPool(AbstractLayer):
         """The size of the image of windows in each channel, such as the `size` of the next
         layer."""
         return self.windows.out_shape
-
-    @property
-    def population(self) -> None:
-        """Neurons, if there are any, have no parameters."""
-        return None
-
-    def roundings(self) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
-        yield from ()
-
-    @property
-    def norms(self) -> tuple[()]:
-        """None."""
-        return ()
-
-    def observed(
-        self, train: Float[Array, "steps sources *paths"], momentum: float
-    ) -> "AbstractPool":
-        del train, momentum
-        return self
 
 
 class SumPool(AbstractPool):
@@ -176,10 +152,6 @@ class SumPool(AbstractPool):
     def has_neurons(self) -> bool:
         return False
 
-    @property
-    def is_smooth(self) -> bool:
-        return False
-
     def run(
         self,
         train: Float[Array, "steps sources *paths"],
@@ -187,7 +159,8 @@ class SumPool(AbstractPool):
         *,
         keeps: bool = False,
     ) -> PopulationRun:
-        sums = with_more(self(train), more)
+        del more
+        sums = self(train)
         return PopulationRun(sums, jnp.zeros_like(sums[0]), _counts(sums) if keeps else None)
 
     def most_sent(self, received: int) -> int:
@@ -195,10 +168,6 @@ class SumPool(AbstractPool):
 
     def parts(self) -> LayerParts:
         return LayerParts(None, self.windows.synapses())
-
-    def problem(self, received: int) -> str | None:
-        del received
-        return None
 
 
 class MaxPool(AbstractPool):
@@ -265,7 +234,7 @@ class MaxPool(AbstractPool):
         *,
         keeps: bool = False,
     ) -> PopulationRun:
-        del more  # `Sequential` leads no skip here
+        del more
         counts = _counts(self.windows.sums(train))
         return PopulationRun(self._sent(counts), counts[-1], counts if keeps else None)
 

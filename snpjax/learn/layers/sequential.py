@@ -1,6 +1,6 @@
 """Layers one after the other, as one exact system."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -13,9 +13,11 @@ from ..network import Response
 from ..population import PopulationRun, SpikingPopulation, shared_rules
 from ..relaxed import MAX_COUNT
 from ..rules import SENDER, Rules, most_sent, rules_of_guard
-from ..synapses import AbstractSynapses, OneToOneSynapses, arrivals
+from ..synapses.abstract import AbstractSynapses, arrivals, clipped
+from ..synapses.linear import OneToOneSynapses
 from .abstract import AbstractLayer
 from .norm import SpikingNorm
+from .spiking import AbstractSpikingLayer
 
 
 #: From which population, and to which.
@@ -73,6 +75,12 @@ class Sequential(eqx.Module):
         rules = rules_of_guard((source,) if isinstance(source, str) else source)
         joined = [_skip(given, skip) for skip in skips]
         problems = [*_misfits(given, most_sent(rules)), *_skip_problems(given, joined)]
+        if not batch_first:
+            problems += [
+                f"Layer {number} has `batch_first=True`. Give that to the `Sequential` too."
+                for number, layer in enumerate(given, 1)
+                if _is_batch_first(layer)
+            ]
         if problems:
             raise ValueError("\n".join(problems))
         self.layers, self.source = given, shared_rules(1, rules, copies=given[0].in_size)
@@ -115,10 +123,7 @@ class Sequential(eqx.Module):
 
         **Raises:** `ValueError` for shapes that do not fit.
         """
-        found = Response(*self._run(counts, input)[-1][:2])
-        if not self.batch_first or found.spikes.ndim == 1:
-            return found
-        return Response(*(jnp.moveaxis(own, -1, 0) for own in found))
+        return self.response_of(self.runs(counts, input))
 
     def is_exact(
         self,
@@ -137,7 +142,7 @@ class Sequential(eqx.Module):
 
         **Raises:** `ValueError` for shapes that do not fit.
         """
-        runs = self._run(counts, input, keeps=True)
+        runs = self.runs(counts, input, keeps=range(len(self.sizes)))
         largest = [jnp.max(jnp.abs(x), initial=0) for x in jax.tree.leaves(runs)]
         is_smooth = any(layer.is_smooth for layer in self.layers)
         return (jnp.max(jnp.stack(largest)) < MAX_COUNT) & (not is_smooth)
@@ -162,31 +167,47 @@ class Sequential(eqx.Module):
 
         **Returns:** the network with other statistics.
         """
-        runs = self._run(counts, input)
+        runs = self.runs(counts, input)
         layers = tuple(
             layer.observed(before.trains, momentum)
             for layer, before in zip(self.layers, runs, strict=False)
         )
         return eqx.tree_at(lambda own: own.layers, self, layers)
 
-    def _run(
+    def response_of(self, runs: Sequence[PopulationRun]) -> Response:
+        """The response in the runs of all populations, see `runs`.
+
+        **Arguments:**
+
+        - `runs`: those of all populations.
+        """
+        found = Response(*runs[-1][:2])
+        return found.paths_first() if self.batch_first and found.spikes.ndim > 1 else found
+
+    def runs(
         self,
         counts: Float[Array, "inputs *paths"],
-        input: Float[Array, "..."] | None,
+        input: Float[Array, "..."] | None = None,
         *,
-        keeps: bool = False,
+        keeps: Collection[int] = (),
     ) -> list[PopulationRun]:
-        """What every population does."""
+        """What every population does. The paths are always the last axis.
+
+        **Arguments:**
+
+        - `counts`, `input`: see `response`.
+        - `keeps`: the populations whose spikes of all steps are kept.
+        """
         counts, size = jnp.asarray(counts, jnp.float32), self.source.size
         is_first = self.batch_first and counts.ndim == 2
         shape, counts = counts.shape, counts.T if is_first else counts
         if not 1 <= counts.ndim <= 2 or len(counts) != size:
             batch = f"(paths, {size})" if self.batch_first else f"({size}, paths)"
             raise ValueError(f"`counts` has the shape {shape}. Give ({size},) or {batch}.")
-        if input is not None and is_first:
-            input = jnp.moveaxis(input, 0, -1)
         arriving = jnp.zeros((self.steps, *counts.shape))
         if input is not None:
+            input = jnp.asarray(input, jnp.float32)
+            input = jnp.moveaxis(input, 0, -1) if is_first else input
             if len(input) > self.steps or input.shape[1:] != counts.shape:
                 raise ValueError(
                     f"`input` has the shape {input.shape}. Give up to {self.steps} steps of "
@@ -195,21 +216,46 @@ class Sequential(eqx.Module):
             arriving = arriving.at[: len(input)].set(input)
         # What inputs send says nothing of the network: their tap is left out.
         source = replace(self.source, model=replace(self.source.model, tap=None))
-        runs = [source.run(arriving, initial=counts, keeps=keeps)]
+        runs = [source.run(arriving, initial=counts, keeps=0 in keeps)]
         for number, layer in enumerate(self.layers, 1):
             more = None
             for (start, end), synapses in zip(self.places, self.skips, strict=True):
                 if end == number:
-                    own = synapses if layer.is_smooth else synapses.exact()
+                    own = clipped(synapses) if layer.is_smooth else synapses.exact()
                     got = arrivals(own, runs[start].trains, layer.is_smooth)
                     more = got if more is None else more + got
-            runs.append(layer.run(runs[-1].trains, more, keeps=keeps))
+            runs.append(layer.run(runs[-1].trains, more, keeps=number in keeps))
         return runs
 
     @property
     def norms(self) -> tuple[SpikingNorm, ...]:
         """The normalisations of the layers."""
         return tuple(norm for layer in self.layers for norm in layer.norms)
+
+
+def chain(layers: Sequence[AbstractLayer], /, *, source: Rules = SENDER) -> Sequential:
+    """Join layers into one network, with the batch where the layers have it: see `Sequential`.
+
+    Its response to counts is that of the layers, called one after the other, to what the inputs
+    send (`count_train`).
+
+    **Arguments:**
+
+    - `layers`: layers whose sizes match, with the same `steps` and `batch_first`.
+    - `source`: the rule or rules of the input neurons; by default one spike in each step.
+
+    **Returns:** a `Sequential`.
+
+    **Raises:** `ValueError` for layers that do not fit together.
+    """
+    firsts = {_is_batch_first(layer) for layer in layers}
+    if len(firsts) > 1:
+        raise ValueError("The layers have several `batch_first`. Give all the same.")
+    return Sequential(layers, source=source, batch_first=True in firsts)
+
+
+def _is_batch_first(layer: AbstractLayer) -> bool:
+    return isinstance(layer, AbstractSpikingLayer) and layer.batch_first
 
 
 def _misfits(layers: tuple[AbstractLayer, ...], sent: int) -> list[str]:
@@ -260,6 +306,10 @@ def _skip_problems(
                 f"The skip {(start, end)} joins {sizes[0]} neurons to {sizes[1]}, but its synapses "
                 f"join {synapses.in_size} to {synapses.out_size}. Give it other synapses."
             )
-        if layers[end - 1].population is None:
-            problems.append(f"The skip {(start, end)} leads into a pooling. Choose another layer.")
+        if not layers[end - 1].takes_more:
+            kind = type(layers[end - 1]).__name__
+            problems.append(
+                f"The skip {(start, end)} leads into a {kind}, which takes no other spikes. Choose "
+                "another layer."
+            )
     return problems

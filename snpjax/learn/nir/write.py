@@ -9,10 +9,11 @@ from jaxtyping import Float, Int
 from snpjax_formats import Sum
 
 from ..._text.optional import nir
-from ..export import rounding
-from ..layer import SpikingLayer
+from ..export import rounding, to_system
+from ..layers.abstract import AbstractLayer
+from ..layers.sequential import Sequential
 from ..network import SpikingNetwork
-from ..relaxed import RelaxedSystem, constants_of
+from ..relaxed import RelaxedSystem, constants_of, relax
 from ..surrogate import rounded, within
 from .network import NirNetwork
 from .read import Reset, most_arriving
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def to_nir(
-    model: NirNetwork | SpikingNetwork | SpikingLayer,
+    model: NirNetwork | SpikingNetwork | Sequential | AbstractLayer,
     /,
     *,
     dt: float | None = None,
@@ -42,13 +43,13 @@ def to_nir(
     - Neurons that fire at each count from n on and leave the same number become an `IF` with
       `v_threshold` n - 1/2; if they also forget smaller counts, an `LIF` with tau = dt.
     - Neurons without rules become an `I`.
-    - The input population of a `SpikingNetwork` becomes the `Input`, which receives what these
-      neurons send: `count_train` of its counts. Weights become a `Linear` for each projection, and
-      those of a `NirNetwork` the nodes that they were read from.
+    - The input population becomes the `Input`, which receives what these neurons send:
+      `count_train` of its counts. Weights become a `Linear` for each projection, also those of a
+      convolution, and those of a `NirNetwork` the nodes that they were read from.
 
     **Arguments:**
 
-    - `model`: the network.
+    - `model`: the network, or a layer.
     - `dt`: the length of a step in the unit of time of the graph; by default that of a
       `NirNetwork`, else 1.
     - `reset`: what readers of the graph do at a spike of an `IF`, as in `from_nir`.
@@ -156,14 +157,9 @@ def _of_nir(network: NirNetwork, round: bool) -> _Parts:
     )
 
 
-def _of_network(network: SpikingNetwork | SpikingLayer, round: bool) -> _Parts:
-    library, model = nir(), network.model
-    if isinstance(network, SpikingLayer):
-        sizes, projections = (network.place.start, network.place.size), ((0, 1),)
-    else:
-        sizes, projections = network.sizes, network.projections
-    change, where = rounding(model)
-    _check_change(change, where, round)
+def _of_network(network: SpikingNetwork | Sequential | AbstractLayer, round: bool) -> _Parts:
+    library = nir()
+    model, sizes, matrices = _matrices(network, round)
     tables, initial = _tables(model, np.cumsum([0, *sizes]))
     names = ["input", *(f"population_{p}" for p in range(1, len(sizes)))]
     units = [
@@ -173,10 +169,7 @@ def _of_network(network: SpikingNetwork | SpikingLayer, round: bool) -> _Parts:
     arriving: list[Arriving] = [{} for _ in sizes]
     nodes: dict[str, Any] = {}
     edges = []
-    synapses = constants_of(model).synapses
-    assert isinstance(synapses, Sum)
-    for (source, target), part in zip(projections, synapses.parts, strict=True):
-        matrix = part.to_dense().astype(np.float32)
+    for (source, target), matrix in matrices.items():
         name = f"linear_{source}_{target}"
         arriving[target][source] = matrix  # pyright: ignore
         nodes[name] = library.Linear(matrix)
@@ -184,8 +177,7 @@ def _of_network(network: SpikingNetwork | SpikingLayer, round: bool) -> _Parts:
     edges.append((names[-1], "output"))
     if arriving[0]:
         raise ValueError("A projection leads to the input population. NIR has inputs without one.")
-    # A layer has no rules at its inputs, whose trains may be any.
-    most = int(tables[0].produce[tables[0].is_slot].max(initial=0)) or 1
+    most = int(tables[0].produce[tables[0].is_slot].max(initial=0))
     wiring = NirWiring(tuple(units), (), (), "output", len(sizes) - 1)
     return _Parts(
         units,
@@ -203,10 +195,42 @@ def _of_network(network: SpikingNetwork | SpikingLayer, round: bool) -> _Parts:
     )
 
 
+def _matrices(
+    network: SpikingNetwork | Sequential | AbstractLayer, round: bool
+) -> tuple[RelaxedSystem, Sequence[int], dict[tuple[int, int], Float[np.ndarray, "..."]]]:
+    """The relaxed system, the sizes of its populations, and the weights between them."""
+    if isinstance(network, SpikingNetwork):
+        _check_change(*rounding(network.model), round)
+        synapses = constants_of(network.model).synapses
+        assert isinstance(synapses, Sum)
+        given = zip(network.projections, synapses.parts, strict=True)
+        found = {pair: part.to_dense().astype(np.float32) for pair, part in given}
+        return network.model, network.sizes, found
+    system = to_system(network, round=round)
+    populations = [
+        int(neuron.name.partition("{")[0]) for neuron in system.neurons if "d{" not in neuron.name
+    ]
+    if len(populations) < system.num_neurons:
+        raise ValueError("NIR has no delays. Choose other synapses.")
+    numbers, starts, sizes = np.unique(populations, return_index=True, return_counts=True)
+    model = relax(system)
+    weights = model.synapses.to_dense()
+    blocks = {
+        (s, t): weights[starts[t] : starts[t] + sizes[t], starts[s] : starts[s] + sizes[s]]
+        for s in range(len(numbers))
+        for t in range(len(numbers))
+    }
+    return (
+        model,
+        sizes.tolist(),
+        {(s, t): block for (s, t), block in blocks.items() if t == s + 1 or block.any()},
+    )
+
+
 def _check_change(change: float, where: str, round: bool) -> None:
     if change and not round:
         raise ValueError(
-            f"{where} is {change:.3g} away from a whole number. Give `round=True` to write the "
+            f"Rounding changes {where} by up to {change:.3g}. Give `round=True` to write the "
             "rounded network, which is what runs compute."
         )
 

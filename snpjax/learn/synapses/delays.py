@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..synapses import AbstractSynapses, SynapseList, WeightSet, with_weight
+from ..weights import WeightSet
+from .abstract import AbstractSynapses, SynapseList, with_weight
 
 
 class LearnedDelays(AbstractSynapses):
