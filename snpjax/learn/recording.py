@@ -1,20 +1,15 @@
 """What every population did in a run."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .forward import forward, order_of
 from .layers.abstract import AbstractLayer
-from .layers.sequential import Sequential
 from .layers.spiking import AbstractSpikingLayer
-from .network import Response, SpikingNetwork, check_train
+from .network import AbstractNetwork, Response, check_train
 from .population import PopulationRun
-from .relaxed import nameless
-from .run import run
 
 
 class Recording(eqx.Module):
@@ -32,7 +27,7 @@ class Recording(eqx.Module):
 
 
 def record(
-    network: SpikingNetwork | Sequential | AbstractLayer,
+    network: AbstractNetwork | AbstractLayer,
     counts: Float[Array, "inputs *paths"] | Float[Array, "train inputs *paths"],
     populations: Sequence[int | str] | None = None,
 ) -> Recording:
@@ -68,14 +63,12 @@ def record(
             "strings, but not both."
         )
     places = {p: int(p) % size for p in asked}
-    wanted = sorted(set(places.values()))
-    if isinstance(network, Sequential):
-        runs = dict(enumerate(network.runs(counts, keeps=wanted)))
-        response = network.response_of(list(runs.values()))
-    elif isinstance(network, AbstractLayer):
-        response, runs = _of_layer(network, counts)
+    if isinstance(network, AbstractLayer):
+        response, found = _of_layer(network, counts)
+        runs = {0: found}
     else:
-        response, runs = _of_network(network, counts, wanted)
+        runs = network.runs(counts, keeps=sorted({*places.values()}))
+        response = network.response_of(runs)
     kept = {name: runs[p].counts for name, p in places.items()}
     return Recording(
         response,
@@ -86,38 +79,11 @@ def record(
 
 def _of_layer(
     layer: AbstractLayer, train: Float[Array, "train inputs *paths"]
-) -> tuple[Response, dict[int, PopulationRun]]:
+) -> tuple[Response, PopulationRun]:
     train = jnp.asarray(train, jnp.float32)
     is_first = isinstance(layer, AbstractSpikingLayer) and layer.batch_first
     check_train(train, layer.max_steps or len(train), layer.in_size, is_first)
     is_moved = is_first and train.ndim == 3
     found = layer.run(jnp.moveaxis(train, 0, -1) if is_moved else train, keeps=True)
     response = Response(*found[:2])
-    return response.paths_first() if is_moved else response, {0: found}
-
-
-def _of_network(
-    network: SpikingNetwork, counts: Float[Array, "inputs *paths"], wanted: Sequence[int]
-) -> tuple[Response, dict[int, PopulationRun]]:
-    size = len(network.places)
-    order = order_of(size, network.projections)
-    spikes, steps = network.initial_spikes(counts), network.steps
-    if order is not None:
-        own = nameless(network.model), network.places, network.projections, order, spikes, steps
-        runs = forward(*own, tuple(wanted))
-        response = Response(*runs[size - 1][:2])
-    else:
-        model, last = network.model, network.places[-1].neurons
-        num = len(model.names)
-        program = replace(model.program, outputs=jnp.arange(num))
-        model = replace(model, program=program, num_outputs=num)
-        solution = run(model, steps=steps, spikes=spikes, keep_configurations=True)
-        assert solution.configurations is not None
-        response = Response(solution.outputs[:, last], solution.spikes[last])
-        runs = {}
-        for p in wanted:
-            own = network.places[p].neurons
-            counted = solution.configurations[:, own]
-            runs[p] = PopulationRun(solution.outputs[:, own], counted[-1], counted)
-    is_moved = network.batch_first and counts.ndim == 2
-    return response.paths_first() if is_moved else response, runs
+    return response.paths_first() if is_moved else response, found

@@ -186,7 +186,7 @@ def test_a_convolution_is_its_synapses(shape, seed, has_delays):
     wiring = synapses.wiring()
     assert 0 not in wiring.weight
     sizes = synapses.in_size, synapses.out_size
-    assert found.tolist() == delivered(wiring, sizes, train).tolist()
+    assert found.tolist() == delivered(pool.synapses(), sizes, train).tolist()
 
 
 @settings(max_examples=10)
@@ -207,10 +207,8 @@ def test_sums_and_maxima_of_windows(shape, seed):
     most = np.stack([own.max(-1) for own in expected], -1).reshape(3, -1)
     given = jnp.asarray(train, jnp.float32)
     assert pool(given).tolist() == sums.tolist()
-    source, window_of = pool.windows.pairs()
-    wiring = learn.SynapseList(source, window_of, np.ones_like(source), np.zeros_like(source))
     sizes = pool.in_size, pool.out_size
-    assert delivered(wiring, sizes, train).tolist() == sums.tolist()
+    assert delivered(pool.synapses(), sizes, train).tolist() == sums.tolist()
     found = learn.MaxPool(channels, window, **options)(given)
     assert found[0].max() == 0 and found[1:].tolist() == most[:-1].tolist()
 

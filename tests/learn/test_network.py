@@ -212,7 +212,7 @@ def test_populations_that_do_not_fit_are_refused():
         learn.SpikingNetwork((3, 1), RULES, key=jr.key(0), steps=4)
     with pytest.raises(ValueError, match=r"Projection \(0, 3\) names no population of 3"):
         network(projections=[(0, 3)])
-    with pytest.raises(ValueError, match="`counts` has 2 rows. Give 3"):
+    with pytest.raises(ValueError, match=r"`counts` has the shape .* Give \(3,\) or \(3, paths\)"):
         network()(jnp.zeros(2))
     with pytest.raises(ValueError, match="Give two whole numbers"):
         network(weight_range=(-0.5, 2))

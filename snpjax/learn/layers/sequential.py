@@ -7,13 +7,14 @@ from typing import TypeAlias
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from ..network import Response
+from ..network import AbstractNetwork, checked_counts, checked_input
 from ..population import PopulationRun, SpikingPopulation, shared_rules
 from ..relaxed import MAX_COUNT
 from ..rules import SENDER, Rules, most_sent, rules_of_guard
-from ..synapses.abstract import AbstractSynapses, arrivals, clipped
+from ..synapses.abstract import AbstractSynapses, arrivals
 from ..synapses.linear import OneToOneSynapses
 from .abstract import AbstractLayer
 from .norm import SpikingNorm
@@ -24,7 +25,7 @@ from .spiking import AbstractSpikingLayer
 Skip: TypeAlias = tuple[int, int] | tuple[int, int, AbstractSynapses]
 
 
-class Sequential(eqx.Module):
+class Sequential(AbstractNetwork):
     """Layers one after the other behind a population of inputs, with skip connections: an exact SN
     P system with gradients.
 
@@ -94,36 +95,16 @@ class Sequential(eqx.Module):
         """Neurons of each population; of a `SumPool`, its windows."""
         return (self.source.size, *(layer.out_size for layer in self.layers))
 
-    def __call__(self, counts: Float[Array, "inputs *paths"]) -> Float[Array, "outputs *paths"]:
-        """How many spikes leave each output neuron, or remain in it where it has no rules; a second
-        axis is a batch, which is the first one with `batch_first`."""
-        found, population = self.response(counts), self.layers[-1].population
-        if population is not None and population.slots == 0:
-            return found.spikes
-        is_first = self.batch_first and found.spikes.ndim == 2
-        return jnp.sum(found.trains, axis=1 if is_first else 0)
+    @property
+    def only_counts(self) -> bool:
+        """Whether the outputs have no rules."""
+        population = self.layers[-1].population
+        return population is not None and population.slots == 0
 
-    def response(
-        self,
-        counts: Float[Array, "inputs *paths"],
-        *,
-        input: Float[Array, "train inputs *paths"] | None = None,
-    ) -> Response:
-        """What the last population does.
-
-        **Arguments:**
-
-        - `counts`: `(inputs, *paths)` initial spikes of the inputs.
-        - `input`: `(train, inputs, *paths)` spikes that arrive at the inputs from the environment,
-          in up to `steps` steps: entry t at the end of step t + 1.
-
-        With `batch_first` the axis of paths is the first one, of the arguments and of the result.
-
-        **Returns:** a `Response`.
-
-        **Raises:** `ValueError` for shapes that do not fit.
-        """
-        return self.response_of(self.runs(counts, input))
+    @property
+    def is_smooth(self) -> bool:
+        """Whether firing itself is a smooth function in a layer, so that nothing is exact."""
+        return any(layer.is_smooth for layer in self.layers)
 
     def is_exact(
         self,
@@ -144,8 +125,7 @@ class Sequential(eqx.Module):
         """
         runs = self.runs(counts, input, keeps=range(len(self.sizes)))
         largest = [jnp.max(jnp.abs(x), initial=0) for x in jax.tree.leaves(runs)]
-        is_smooth = any(layer.is_smooth for layer in self.layers)
-        return (jnp.max(jnp.stack(largest)) < MAX_COUNT) & (not is_smooth)
+        return (jnp.max(jnp.stack(largest)) < MAX_COUNT) & (not self.is_smooth)
 
     def observed(
         self,
@@ -169,62 +149,33 @@ class Sequential(eqx.Module):
         """
         runs = self.runs(counts, input)
         layers = tuple(
-            layer.observed(before.trains, momentum)
-            for layer, before in zip(self.layers, runs, strict=False)
+            layer.observed(runs[number].trains, momentum)
+            for number, layer in enumerate(self.layers)
         )
         return eqx.tree_at(lambda own: own.layers, self, layers)
 
-    def response_of(self, runs: Sequence[PopulationRun]) -> Response:
-        """The response in the runs of all populations, see `runs`.
-
-        **Arguments:**
-
-        - `runs`: those of all populations.
-        """
-        found = Response(*runs[-1][:2])
-        return found.paths_first() if self.batch_first and found.spikes.ndim > 1 else found
-
     def runs(
         self,
-        counts: Float[Array, "inputs *paths"],
-        input: Float[Array, "..."] | None = None,
+        counts: Float[Array | np.ndarray, "..."],
+        input: Float[Array | np.ndarray, "..."] | None = None,
         *,
         keeps: Collection[int] = (),
-    ) -> list[PopulationRun]:
-        """What every population does. The paths are always the last axis.
-
-        **Arguments:**
-
-        - `counts`, `input`: see `response`.
-        - `keeps`: the populations whose spikes of all steps are kept.
-        """
-        counts, size = jnp.asarray(counts, jnp.float32), self.source.size
-        is_first = self.batch_first and counts.ndim == 2
-        shape, counts = counts.shape, counts.T if is_first else counts
-        if not 1 <= counts.ndim <= 2 or len(counts) != size:
-            batch = f"(paths, {size})" if self.batch_first else f"({size}, paths)"
-            raise ValueError(f"`counts` has the shape {shape}. Give ({size},) or {batch}.")
-        arriving = jnp.zeros((self.steps, *counts.shape))
-        if input is not None:
-            input = jnp.asarray(input, jnp.float32)
-            input = jnp.moveaxis(input, 0, -1) if is_first else input
-            if len(input) > self.steps or input.shape[1:] != counts.shape:
-                raise ValueError(
-                    f"`input` has the shape {input.shape}. Give up to {self.steps} steps of "
-                    f"{counts.shape}."
-                )
-            arriving = arriving.at[: len(input)].set(input)
+    ) -> dict[int, PopulationRun]:
+        counts = checked_counts(self, counts)
+        arriving = checked_input(self, input, counts)
+        if arriving is None:
+            arriving = jnp.zeros((self.steps, *counts.shape))
         # What inputs send says nothing of the network: their tap is left out.
         source = replace(self.source, model=replace(self.source.model, tap=None))
-        runs = [source.run(arriving, initial=counts, keeps=0 in keeps)]
+        runs = {0: source.run(arriving, initial=counts, keeps=0 in keeps)}
         for number, layer in enumerate(self.layers, 1):
             more = None
             for (start, end), synapses in zip(self.places, self.skips, strict=True):
                 if end == number:
-                    own = clipped(synapses) if layer.is_smooth else synapses.exact()
+                    own = synapses.clipped() if layer.is_smooth else synapses.exact()
                     got = arrivals(own, runs[start].trains, layer.is_smooth)
                     more = got if more is None else more + got
-            runs.append(layer.run(runs[-1].trains, more, keeps=number in keeps))
+            runs[number] = layer.run(runs[number - 1].trains, more, keeps=number in keeps)
         return runs
 
     @property

@@ -15,13 +15,7 @@ from ..network import Response, check_train
 from ..population import PopulationRun, SpikingPopulation, shared_rules
 from ..rules import Rules, rules_of_guard
 from ..surrogate import AbstractSurrogate, rounded
-from ..synapses.abstract import (
-    AbstractSynapses,
-    arrivals,
-    clipped,
-    weight_changes,
-    with_weight,
-)
+from ..synapses.abstract import AbstractSynapses, arrivals
 from ..synapses.convolution import ConvSynapses
 from ..synapses.delays import LearnedDelays
 from ..synapses.linear import LinearSynapses
@@ -181,7 +175,7 @@ class AbstractSpikingLayer(AbstractLayer):
         if self.norm is not None and drive is not None:
             synapses, offset = self.norm.folded(synapses, drive)
         if self.is_smooth:
-            return clipped(synapses), offset, None if recurrent is None else clipped(recurrent)
+            return synapses.clipped(), offset, None if recurrent is None else recurrent.clipped()
         return (
             synapses.exact(),
             None if offset is None else rounded(offset),
@@ -198,9 +192,9 @@ class AbstractSpikingLayer(AbstractLayer):
         if self.norm is not None:
             synapses, offset = self.norm.folded(synapses, self.norm.running)
             yield "the initial spikes from the norm", np.round(offset) - offset
-        yield "the weights", weight_changes(synapses)
+        yield "the weights", synapses.changes()
         if self.recurrent is not None:
-            yield "the recurrent weights", weight_changes(self.recurrent)
+            yield "the recurrent weights", self.recurrent.changes()
         if self.bias is not None:
             yield "the bias", np.round(self.bias) - self.bias
 
@@ -268,7 +262,7 @@ class SpikingLayer(AbstractSpikingLayer):
         if scale is None:
             spread = spread_into(self.neurons, float(in_size), weight_range, mean=steps / 2)
         weight = drawn(one, (out_size, in_size), weight_range, spread)
-        self.synapses = with_weight(synapses, weight)
+        self.synapses = synapses.with_weight(weight)
         self.bias = jnp.zeros(out_size) if bias else None
         self.batch_first, self.is_padded = batch_first, True
 

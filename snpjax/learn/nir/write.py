@@ -64,8 +64,9 @@ def to_nir(
     library = nir()
     parts = _of_nir(model, round) if isinstance(model, NirNetwork) else _of_network(model, round)
     step = dt or (model.dt if isinstance(model, NirNetwork) else 1.0)
+    wiring, operators = parts.wiring, dict(parts.wiring.operators)
     firing, problems = [], []
-    for unit, tables, start in zip(parts.units, parts.tables, parts.initial, strict=True):
+    for unit, tables, start in zip(wiring.units, parts.tables, parts.initial, strict=True):
         own = firing_of(tables, unit.kind if isinstance(model, NirNetwork) else None)
         if unit.kind == "Input":
             own = NirFiring("Input", np.zeros(unit.size, np.int64))
@@ -80,44 +81,43 @@ def to_nir(
         raise ValueError("NIR has no nodes for the network:\n" + "\n".join(problems))
 
     nodes: dict[str, Any] = dict(parts.nodes)
-    senders = {unit.sender: unit.name for unit in parts.units}
+    senders = {unit.sender: unit.name for unit in wiring.units}
     edges: list[tuple[str, str]] = []
-    for unit, own in zip(parts.units, firing, strict=True):
+    for unit, own in zip(wiring.units, firing, strict=True):
         made, inner, sender = _unit_nodes(unit, own, parts.gains.get(unit.name), step, reset, nodes)
         nodes |= made
         edges += inner
         senders[unit.sender] = sender
-    edges += [(senders.get(source, source), target) for source, target in parts.edges]
-    (last,) = (source for source, target in parts.edges if target == parts.output)
-    is_operator = last in parts.operators
-    shape = parts.operators[last].out_shape if is_operator else parts.units[parts.read].shape
-    nodes[parts.output] = library.Output({"output": np.asarray(shape)})
+    edges += [(senders.get(source, source), target) for source, target in wiring.edges]
+    (last,) = (source for source, target in wiring.edges if target == wiring.output)
+    is_operator = last in operators
+    shape = operators[last].out_shape if is_operator else wiring.units[wiring.read].shape
+    nodes[wiring.output] = library.Output({"output": np.asarray(shape)})
     graph = library.NIRGraph(nodes, edges, type_check=False)
     # nir 1.0.8 infers wrong shapes behind several groups and kernels that are not square.
     if not any(
         operator.kind == "Conv2d"
         and (operator.groups > 1 or len(set(np.shape(nodes[name].weight)[2:])) > 1)
-        for name, operator in parts.operators.items()
+        for name, operator in operators.items()
     ):
         graph.infer_types()
     return graph
 
 
 class _Parts(NamedTuple):
-    """A network as units and nodes between them."""
+    """A network as a graph, and its numbers."""
 
-    units: Sequence[Unit]
+    wiring: NirWiring
     tables: Sequence[Tables]
     initial: Sequence[Int[np.ndarray, " neurons"]]
     gains: Mapping[str, Int[np.ndarray, " neurons"]]
     arriving: Sequence[Arriving]
-    max_input: int
     nodes: Mapping[str, Any]
-    edges: Sequence[tuple[str, str]]
-    output: str
-    read: int
-    operators: Mapping[str, Operator]
-    wiring: NirWiring
+
+    @property
+    def max_input(self) -> int:
+        """The most spikes that an input sends in a step."""
+        return int(self.tables[0].produce[self.tables[0].is_slot].max(initial=0))
 
 
 def _of_nir(network: NirNetwork, round: bool) -> _Parts:
@@ -141,20 +141,8 @@ def _of_nir(network: NirNetwork, round: bool) -> _Parts:
         for table in (network.weights, network.biases)
     ]
     nodes = {name: _node(op, name, *numbers) for name, op in wiring.operators}
-    return _Parts(
-        units=wiring.units,
-        tables=tables,
-        initial=initial,
-        gains={name: np.asarray(gain) for name, gain in network.gains.items()},
-        arriving=network.arriving(),
-        max_input=int(tables[0].produce[tables[0].is_slot].max(initial=0)),
-        nodes=nodes,
-        edges=wiring.edges,
-        output=wiring.output,
-        read=wiring.read,
-        operators=dict(wiring.operators),
-        wiring=wiring,
-    )
+    gains = {name: np.asarray(gain) for name, gain in network.gains.items()}
+    return _Parts(wiring, tables, initial, gains, network.arriving(), nodes)
 
 
 def _of_network(network: SpikingNetwork | Sequential | AbstractLayer, round: bool) -> _Parts:
@@ -177,22 +165,8 @@ def _of_network(network: SpikingNetwork | Sequential | AbstractLayer, round: boo
     edges.append((names[-1], "output"))
     if arriving[0]:
         raise ValueError("A projection leads to the input population. NIR has inputs without one.")
-    most = int(tables[0].produce[tables[0].is_slot].max(initial=0))
-    wiring = NirWiring(tuple(units), (), (), "output", len(sizes) - 1)
-    return _Parts(
-        units,
-        tables,
-        initial,
-        {},
-        arriving,
-        most,
-        nodes,
-        edges,
-        "output",
-        len(sizes) - 1,
-        {},
-        wiring,
-    )
+    wiring = NirWiring(tuple(units), (), tuple(edges), "output", len(sizes) - 1)
+    return _Parts(wiring, tables, initial, {}, arriving, nodes)
 
 
 def _matrices(
@@ -263,7 +237,9 @@ def _bound_problems(parts: _Parts, firing: Sequence[NirFiring]) -> list[str]:
     """Neurons that may hold more spikes than they have rules for."""
     most = most_arriving(parts.wiring, parts.arriving, parts.max_input)
     problems = []
-    for unit, own, largest, received in zip(parts.units, firing, most, parts.arriving, strict=True):
+    for unit, own, largest, received in zip(
+        parts.wiring.units, firing, most, parts.arriving, strict=True
+    ):
         if own.most is None:
             continue
         bound = largest if own.kind == "LIF" else own.least - 1 + largest

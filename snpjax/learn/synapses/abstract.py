@@ -5,6 +5,7 @@ import abc
 from typing import NamedTuple, TypeVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -31,13 +32,13 @@ class SynapseList(NamedTuple):
 
 
 SynapsesT = TypeVar("SynapsesT", bound="AbstractSynapses")
-WeightedT = TypeVar("WeightedT", bound="AbstractWeightedSynapses")
 
 
 class AbstractSynapses(eqx.Module):
     """Synapses from one population to another, a linear function of trains.
 
-    - `weight`: the trained real numbers; how many synapses share one depends on the class.
+    - `weight`: the trained real numbers, an array of the synapses or of a field of theirs. How many
+      synapses share one depends on the class. Without trained weights it has no entries.
     """
 
     weight: eqx.AbstractVar[Float[Array, "..."]]
@@ -45,7 +46,7 @@ class AbstractSynapses(eqx.Module):
     @property
     @abc.abstractmethod
     def allowed(self) -> WeightSet | None:
-        """What the weights may be; `None` without weights."""
+        """What the weights may be: a field of the synapses; `None` without weights."""
 
     @property
     @abc.abstractmethod
@@ -60,34 +61,8 @@ class AbstractSynapses(eqx.Module):
     @property
     @abc.abstractmethod
     def channels(self) -> int:
-        """The number of groups of consecutive targets with weights of their own."""
-
-    @property
-    @abc.abstractmethod
-    def lag(self) -> int:
-        """The largest delay of a synapse."""
-
-    @abc.abstractmethod
-    def exact(self: SynapsesT) -> SynapsesT:
-        """The synapses with integer weights in their range; derivatives pass straight through."""
-
-    @abc.abstractmethod
-    def quantised(self: SynapsesT, allowed: WeightSet) -> SynapsesT:
-        """The synapses with other allowed weights, and the real ones moved into their range.
-
-        **Arguments:**
-
-        - `allowed`: what the weights may be.
-        """
-
-    @abc.abstractmethod
-    def scaled(self: SynapsesT, gain: Float[Array, " channels"]) -> SynapsesT:
-        """The synapses with the weights of each channel multiplied.
-
-        **Arguments:**
-
-        - `gain`: `(channels,)` factors.
-        """
+        """The number of groups of consecutive targets with weights of their own: the length of the
+        first axis of `weight`."""
 
     @abc.abstractmethod
     def deliver(
@@ -106,40 +81,65 @@ class AbstractSynapses(eqx.Module):
     def wiring(self) -> SynapseList:
         """The synapses with these weights, which are integers."""
 
-
-class AbstractWeightedSynapses(AbstractSynapses):
-    """Synapses without delays whose weights are an array, channel by channel.
-
-    - `weights`: what they may be.
-    """
-
-    weights: eqx.AbstractVar[WeightSet]
-
-    @property
-    def allowed(self) -> WeightSet:
-        return self.weights
-
-    @property
-    def channels(self) -> int:
-        return self.weight.shape[0]
-
     @property
     def lag(self) -> int:
+        """The largest delay of a synapse: 0 unless a class has delays."""
         return 0
 
-    def exact(self: WeightedT) -> WeightedT:
-        return with_weight(self, self.weights.exact(self.weight))
+    def with_weight(self: SynapsesT, weight: Float[Array, "..."]) -> SynapsesT:
+        """The synapses with other weights.
 
-    def quantised(self: WeightedT, allowed: WeightSet) -> WeightedT:
-        return eqx.tree_at(
-            lambda own: (own.weight, own.weights),
+        **Arguments:**
+
+        - `weight`: the weights, of the same shape.
+        """
+        return eqx.tree_at(lambda own: own.weight, self, weight)
+
+    def exact(self: SynapsesT) -> SynapsesT:
+        """The synapses with integer weights in their range; derivatives pass straight through."""
+        return self if self.allowed is None else self.with_weight(self.allowed.exact(self.weight))
+
+    def clipped(self: SynapsesT) -> SynapsesT:
+        """The synapses with weights in their range, which need not be integers, as smooth firing
+        uses them; derivatives are 0 outside."""
+        if self.allowed is None:
+            return self
+        return self.with_weight(within(self.weight, *self.allowed.range))
+
+    def quantised(self: SynapsesT, allowed: WeightSet) -> SynapsesT:
+        """The synapses with other allowed weights, and the real ones moved into their range.
+
+        **Arguments:**
+
+        - `allowed`: what the weights may be.
+        """
+        if self.allowed is None:
+            return self
+        others = jax.tree.map(
+            lambda node: allowed if isinstance(node, WeightSet) else node,
             self,
-            (jnp.clip(self.weight, *allowed.range), allowed),
             is_leaf=lambda node: isinstance(node, WeightSet),
         )
+        return others.with_weight(jnp.clip(self.weight, *allowed.range))
 
-    def scaled(self: WeightedT, gain: Float[Array, " channels"]) -> WeightedT:
-        return with_weight(self, self.weight * gain.reshape(-1, *(1,) * (self.weight.ndim - 1)))
+    def scaled(self: SynapsesT, gain: Float[Array, " channels"]) -> SynapsesT:
+        """The synapses with the weights of each channel multiplied.
+
+        **Arguments:**
+
+        - `gain`: `(channels,)` factors.
+
+        **Raises:** `ValueError` for synapses without weights.
+        """
+        if self.allowed is None:
+            raise ValueError("The synapses have no weights that are trained and could be scaled.")
+        return self.with_weight(self.weight * gain.reshape(-1, *(1,) * (self.weight.ndim - 1)))
+
+    def changes(self) -> Float[np.ndarray, "..."]:
+        """By how much an export rounds the weights."""
+        if self.allowed is None:
+            return np.zeros(0, np.float32)
+        return np.asarray(self.allowed.nearest(self.weight) - self.weight)
 
 
 def arrivals(
@@ -151,13 +151,6 @@ def arrivals(
     return found if is_smooth else rounded(found)
 
 
-def weight_changes(synapses: AbstractSynapses) -> Float[np.ndarray, "..."]:
-    """By how much an export rounds the weights."""
-    if synapses.allowed is None:
-        return np.zeros(0, np.float32)
-    return np.asarray(synapses.allowed.nearest(synapses.weight) - synapses.weight)
-
-
 def delivered(
     layout: AbstractLayout, train: Float[Array, "steps sources *paths"]
 ) -> Float[Array, "steps targets *paths"]:
@@ -167,21 +160,19 @@ def delivered(
     return jnp.moveaxis(layout.deliver(sent, accumulate=jnp.float32), -1, 0)
 
 
-def with_weight(synapses: SynapsesT, weight: Float[Array, "..."]) -> SynapsesT:
-    """The synapses with other weights."""
-    return eqx.tree_at(lambda own: own.weight, synapses, weight)
-
-
-def clipped(synapses: SynapsesT) -> SynapsesT:
-    """The synapses with weights in their range, as smooth firing uses them; derivatives are 0
-    outside."""
-    if synapses.allowed is None:
-        return synapses
-    return with_weight(synapses, within(synapses.weight, *synapses.allowed.range))
-
-
 def check_sizes(**sizes: int) -> None:
     """Refuse sizes below 1."""
     if min(sizes.values()) < 1:
         named = ", ".join(f"`{name}` {size}" for name, size in sizes.items())
         raise ValueError(f"The sizes are {named}. Give sizes of 1 or more.")
+
+
+def matches(
+    keys: Int[np.ndarray, " keys"], wanted: Int[np.ndarray, " wanted"]
+) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
+    """The pairs of equal numbers: the positions in `wanted`, in order, and those in `keys`."""
+    order = np.argsort(keys, kind="stable")
+    first, end = (np.searchsorted(keys[order], wanted, side=side) for side in ("left", "right"))
+    number = np.repeat(np.arange(len(wanted)), end - first)
+    begin = np.cumsum(end - first) - (end - first)
+    return number, order[(first - begin)[number] + np.arange(len(number))]

@@ -10,11 +10,11 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from ..weights import WeightSet, drawn
-from .abstract import AbstractWeightedSynapses, SynapseList
+from .abstract import AbstractSynapses, SynapseList, matches
 from .windows import PerAxis, Windows, along_axes, paddings
 
 
-class ConvSynapses(AbstractWeightedSynapses):
+class ConvSynapses(AbstractSynapses):
     """A convolution in one dimension or two, as in `jax.lax.conv_general_dilated`: neurons of a
     channel share the weights of its kernel.
 
@@ -105,6 +105,14 @@ class ConvSynapses(AbstractWeightedSynapses):
         return self.weight.shape[1] * self.groups
 
     @property
+    def allowed(self) -> WeightSet:
+        return self.weights
+
+    @property
+    def channels(self) -> int:
+        return self.weight.shape[0]
+
+    @property
     def in_size(self) -> int:
         return self.in_channels * int(np.prod(self.size))
 
@@ -123,13 +131,7 @@ class ConvSynapses(AbstractWeightedSynapses):
         to, own, place = np.nonzero(kernel)
         group = to // (self.channels // self.groups)
         since = group * self.weight.shape[1] + own
-        # The pairs of each place of the kernel, for every weight there.
-        order = np.argsort(places, kind="stable")
-        count = np.bincount(places, minlength=kernel.shape[-1])
-        start = np.cumsum(count) - count
-        number = np.repeat(np.arange(len(place)), count[place])
-        begun = np.cumsum(count[place]) - count[place]
-        pair = order[np.arange(len(number)) - begun[number] + start[place][number]]
+        number, pair = matches(places, place)  # the pairs of each place of the kernel
         sources, targets = int(np.prod(self.size)), int(np.prod(self.out_shape))
         return SynapseList(
             since[number] * sources + source[pair],

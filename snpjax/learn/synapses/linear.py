@@ -10,14 +10,13 @@ from snpjax_formats import Dense
 from ..weights import WeightSet, drawn
 from .abstract import (
     AbstractSynapses,
-    AbstractWeightedSynapses,
     SynapseList,
     check_sizes,
     delivered,
 )
 
 
-class LinearSynapses(AbstractWeightedSynapses):
+class LinearSynapses(AbstractSynapses):
     """All sources to all targets, each pair with a weight of its own."""
 
     weight: Float[Array, "targets sources"]
@@ -49,6 +48,14 @@ class LinearSynapses(AbstractWeightedSynapses):
         check_sizes(in_size=in_size, out_size=out_size)
         self.weight = drawn(key, (out_size, in_size), weight_range, scale)
         self.weights, self.has_self = WeightSet(weight_range), has_self
+
+    @property
+    def allowed(self) -> WeightSet:
+        return self.weights
+
+    @property
+    def channels(self) -> int:
+        return self.out_size
 
     @property
     def in_size(self) -> int:
@@ -107,23 +114,8 @@ class OneToOneSynapses(AbstractSynapses):
         return jnp.zeros(0)
 
     @property
-    def lag(self) -> int:
-        return 0
-
-    @property
     def allowed(self) -> None:
         return None
-
-    def exact(self) -> "OneToOneSynapses":
-        return self
-
-    def quantised(self, allowed: WeightSet) -> "OneToOneSynapses":
-        del allowed
-        return self
-
-    def scaled(self, gain: Float[Array, " channels"]) -> "OneToOneSynapses":
-        """**Raises:** `ValueError` always: the weights are not trained."""
-        raise ValueError("One-to-one synapses have weight 1 and are not scaled.")
 
     def deliver(
         self, train: Float[Array, "steps sources *paths"]
