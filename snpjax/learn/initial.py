@@ -34,13 +34,14 @@ def spread_into(
     """How to draw the weights to a population so that it fires in most runs, if each neuron
     receives from `fan_in` sources, which send up to `sent` spikes in a step and `mean` in a run."""
     guards = np.maximum(_firing(population, "low"), _firing(population, "consume"))
-    guard = guards.min() if len(guards) else np.float32(sent * 8)  # a population that only counts
+    has_rules = len(guards) > 0
+    guard = (guards if has_rules else np.full(1, sent * 8, np.float32)).min()
     least, most = weight_range
     most = min(max(abs(least), abs(most)), 1e6)
     # The mean square of a count is about 4/3 of its squared mean, as of a uniform one.
     square = (_DEVIATION * guard) ** 2 / (fan_in * mean**2 * 4 / 3)
     square = max(square, min(_SOURCES / fan_in, 1.0))
-    total = _MEAN * guard / mean if len(guards) else 0.0  # of the weights of a neuron
+    total = _MEAN * guard / mean if has_rules else 0.0  # of the weights of a neuron
     if least >= 0:  # no negative ones balance them
         return WeightSpread(_scale_of(0, max(total, _TOTAL) / fan_in, most), 1.0)
     scale = _scale_of(1, square, most)

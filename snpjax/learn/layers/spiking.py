@@ -131,7 +131,10 @@ class AbstractSpikingLayer(AbstractLayer):
         check_train(train, self.steps, self.in_size, self.batch_first)
         if not self.batch_first or train.ndim == 2:
             return Response(*_run(self, train, more)[:2])
-        train, more = (None if x is None else jnp.moveaxis(x, 0, -1) for x in (train, more))
+        train, more = (
+            jnp.moveaxis(train, 0, -1),
+            None if more is None else jnp.moveaxis(more, 0, -1),
+        )
         return Response(*_run(self, train, more)[:2]).paths_first()
 
     def run(
