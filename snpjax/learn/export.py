@@ -51,12 +51,15 @@ def _exported(model: Exportable) -> RelaxedSystem | Sequential:
         if isinstance(model, list | tuple):
             fix = "Join layers first: `learn.Sequential(layers)`."
         raise ValueError(f"A {type(model).__name__} has no exact system of its own. {fix}")
-    initial = (model if isinstance(model, RelaxedSystem) else model.source.model).initial
-    if initial.ndim > 1:
-        raise ValueError(
-            f"The tables of the model have an axis of {len(initial)} models. Select one: "
-            "`jax.tree.map(lambda x: x[0] if eqx.is_array(x) else x, model)`."
-        )
+    systems = [model] if isinstance(model, RelaxedSystem) else [model.source.model]
+    if isinstance(model, Sequential):
+        systems += [own.model for layer in model.layers if (own := layer.population) is not None]
+    for system in systems:
+        if system.initial.ndim > 1:
+            raise ValueError(
+                f"The tables of the model have an axis of {len(system.initial)} models. Select "
+                "one: `jax.tree.map(lambda x: x[0] if eqx.is_array(x) else x, model)`."
+            )
     return model
 
 

@@ -186,7 +186,7 @@ def test_a_convolution_is_its_synapses(shape, seed, has_delays):
     wiring = synapses.wiring()
     assert 0 not in wiring.weight
     sizes = synapses.in_size, synapses.out_size
-    assert found.tolist() == delivered(pool.synapses(), sizes, train).tolist()
+    assert found.tolist() == delivered(wiring, sizes, train).tolist()
 
 
 @settings(max_examples=10)
