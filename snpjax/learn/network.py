@@ -41,7 +41,7 @@ class Response(NamedTuple):
         return Response(*(jnp.moveaxis(x, -1, 0) for x in self))
 
 
-class AbstractNetwork(eqx.Module):
+class AbstractPopulationNetwork(eqx.Module):
     """Populations of which the first one gets spikes, and the last one responds.
 
     - `steps`: the length of each run.
@@ -123,7 +123,7 @@ class AbstractNetwork(eqx.Module):
 
 
 def checked_counts(
-    network: AbstractNetwork, counts: Float[Array | np.ndarray, "..."]
+    network: AbstractPopulationNetwork, counts: Float[Array | np.ndarray, "..."]
 ) -> Float[Array, "inputs *paths"]:
     """Counts of the inputs, with the paths last."""
     counts, size = jnp.asarray(counts, jnp.float32), network.sizes[0]
@@ -135,7 +135,7 @@ def checked_counts(
 
 
 def checked_input(
-    network: AbstractNetwork,
+    network: AbstractPopulationNetwork,
     input: Float[Array | np.ndarray, "..."] | None,
     counts: Float[Array, "inputs *paths"],
 ) -> Float[Array, "steps inputs *paths"] | None:
@@ -153,7 +153,7 @@ def checked_input(
     return jnp.pad(input, ((0, network.steps - len(input)), *((0, 0),) * counts.ndim))
 
 
-class SpikingNetwork(AbstractNetwork, AbstractSpikingModel):
+class SpikingNetwork(AbstractPopulationNetwork, AbstractSpikingModel):
     """Populations of neurons, each with rules of its own, and projections between some of them with
     trainable weights: an exact SN P system with gradients.
 

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from .layers.abstract import AbstractLayer
 from .layers.spiking import AbstractSpikingLayer
-from .network import AbstractNetwork, Response, check_train
+from .network import AbstractPopulationNetwork, Response, check_train
 from .population import PopulationRun
 
 
@@ -27,7 +27,7 @@ class Recording(eqx.Module):
 
 
 def record(
-    network: AbstractNetwork | AbstractLayer,
+    network: AbstractPopulationNetwork | AbstractLayer,
     counts: Float[Array, "inputs *paths"] | Float[Array, "train inputs *paths"],
     populations: Sequence[int | str] | None = None,
 ) -> Recording:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from ..network import AbstractNetwork, checked_counts, checked_input
+from ..network import AbstractPopulationNetwork, checked_counts, checked_input
 from ..population import PopulationRun, SpikingPopulation, shared_rules
 from ..relaxed import MAX_COUNT
 from ..rules import SENDER, Rules, most_sent, rules_of_guard
@@ -25,7 +25,7 @@ from .spiking import AbstractSpikingLayer
 Skip: TypeAlias = tuple[int, int] | tuple[int, int, AbstractSynapses]
 
 
-class Sequential(AbstractNetwork):
+class Sequential(AbstractPopulationNetwork):
     """Layers one after the other behind a population of inputs, with skip connections: an exact SN
     P system with gradients.
 
