@@ -317,6 +317,14 @@ def test_inputs_are_trains_of_each_path():
     assert named.configurations.tolist() == rows.tolist()
 
 
+def test_negative_counts_of_a_signed_system():
+    neurons = [snp.Neuron("x", 0, ["a -> a"]), snp.Neuron("y", -3, [])]
+    system = snp.SpikingSystem(neurons, [("x", "y", 2)], signed=True)
+    found = snp.run(system, initial=[1, -3], max_steps=4)
+    assert found.spikes.tolist() == [0, -1]
+    assert snp.run(system, initial={"x": 1}, max_steps=4).spikes.tolist() == [0, -1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

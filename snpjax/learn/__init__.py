@@ -44,23 +44,22 @@ from .exported import register_for_export as register_for_export
 from .firing import FiringWarning as FiringWarning, PopulationFiring as PopulationFiring
 from .fit import Fitted as Fitted, NotFinite as NotFinite, Optimiser as Optimiser, fit as fit
 from .genome import Space as Space
-from .layer import SpikingLayer as SpikingLayer, chain as chain
 from .layers import (
     AbstractLayer as AbstractLayer,
     AbstractSpikingLayer as AbstractSpikingLayer,
-    ConvSynapses as ConvSynapses,
     Drive as Drive,
     LayerParts as LayerParts,
-    LearnedDelays as LearnedDelays,
     MaxPool as MaxPool,
     NeuronGroup as NeuronGroup,
     Sequential as Sequential,
     SpikingBlock as SpikingBlock,
     SpikingConv as SpikingConv,
+    SpikingLayer as SpikingLayer,
     SpikingLeaky as SpikingLeaky,
     SpikingNorm as SpikingNorm,
     SpikingRecurrent as SpikingRecurrent,
     SumPool as SumPool,
+    chain as chain,
     initial_configuration as initial_configuration,
     leaky as leaky,
 )
@@ -119,6 +118,8 @@ from .surrogate import (
 )
 from .synapses import (
     AbstractSynapses as AbstractSynapses,
+    ConvSynapses as ConvSynapses,
+    LearnedDelays as LearnedDelays,
     LinearSynapses as LinearSynapses,
     OneToOneSynapses as OneToOneSynapses,
     SynapseList as SynapseList,

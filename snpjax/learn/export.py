@@ -1,12 +1,13 @@
 """A trained model as an exact system."""
 
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from snpjax_formats import AbstractLayout
 
@@ -15,11 +16,11 @@ from ..spiking.step.plasticity import PlasticSynapses
 from .exact_rules import rules_of_neurons
 from .fit import Fitted
 from .layers.abstract import AbstractLayer
-from .layers.assemble import assembled, populations, roundings
+from .layers.assemble import assembled
 from .layers.sequential import Sequential
 from .plastic import changes_by_rounding, plastic_edges
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
-from .synapses import WeightSet
+from .weights import WeightSet
 
 
 class Rounding(NamedTuple):
@@ -48,14 +49,17 @@ def _exported(model: Exportable) -> RelaxedSystem | Sequential:
     if not isinstance(model, RelaxedSystem | Sequential):
         fix = "Pass a relaxed system, a layer, a network, or what `fit` returned for one."
         if isinstance(model, list | tuple):
-            fix = "Join layers first: `learn.Sequential(layers)` or `learn.chain(layers)`."
+            fix = "Join layers first: `learn.Sequential(layers)`."
         raise ValueError(f"A {type(model).__name__} has no exact system of its own. {fix}")
-    initial = (model if isinstance(model, RelaxedSystem) else model.source.model).initial
-    if initial.ndim > 1:
-        raise ValueError(
-            f"The tables of the model have an axis of {len(initial)} models. Select one: "
-            "`jax.tree.map(lambda x: x[0] if eqx.is_array(x) else x, model)`."
-        )
+    systems = [model] if isinstance(model, RelaxedSystem) else [model.source.model]
+    if isinstance(model, Sequential):
+        systems += [own.model for layer in model.layers if (own := layer.population) is not None]
+    for system in systems:
+        if system.initial.ndim > 1:
+            raise ValueError(
+                f"The tables of the model have an axis of {len(system.initial)} models. Select "
+                "one: `jax.tree.map(lambda x: x[0] if eqx.is_array(x) else x, model)`."
+            )
     return model
 
 
@@ -70,34 +74,51 @@ def rounding(model: Exportable) -> Rounding:
     **Returns:** the largest distance of a parameter from an integer, and the name of this
     parameter.
     """
-    model = _exported(model)
+    found = (change for change in _roundings(_exported(model)) if change.change)
+    return max(found, key=lambda change: change.change, default=Rounding(0.0, "nothing"))
+
+
+def _roundings(model: RelaxedSystem | Sequential) -> Iterator[Rounding]:
+    """The largest change of each table of parameters."""
     if isinstance(model, Sequential):
-        return _network_rounding(model)
-    found = [Rounding(0.0, "nothing")]
+        parts = [("the inputs", model.source, iter(()))]
+        parts += [
+            (f"layer {number}", layer.population, layer.roundings())
+            for number, layer in enumerate(model.layers, 1)
+        ]
+        for which, population, changes in parts:
+            if population is not None:
+                for change in _roundings(population.model):
+                    yield change._replace(where=f"{change.where} of {which}")
+            for name, table in changes:
+                yield Rounding(_largest(table), f"{name} of {which}")
+        for place, synapses in zip(model.places, model.skips, strict=True):
+            yield Rounding(_largest(synapses.changes()), f"the weights of the skip {place}")
+        return
     for name in ("low", "high", "consume", "produce", "initial"):
         table = np.asarray(getattr(model, name))
         own = np.asarray(model.is_slot) if table.ndim == 2 else np.ones(table.shape, bool)
         if name == "high":
             own = own & ~np.asarray(model.is_unbounded)
         change = np.where(own, np.abs(np.where(own, table, 0) - np.round(table)), 0)
-        if change.size and change.max() > found[0].change:
-            at = np.unravel_index(int(change.argmax()), change.shape)
-            neuron = model.names[int(at[-1])]
-            found = [Rounding(float(change.max()), f"{name!r} of neuron {neuron!r}")]
+        at = np.unravel_index(int(change.argmax()), change.shape) if change.size else (0,)
+        if change.size:
+            yield Rounding(_largest(change), f"{name!r} of neuron {model.names[int(at[-1])]!r}")
     edges = _weight_changes(model).edges()
-    if edges.value is not None:
-        change = np.abs(edges.value)
-        if change.size and change.max() > found[0].change:
-            at = int(change.argmax())
-            source, target = model.names[int(edges.source[at])], model.names[int(edges.target[at])]
-            place = f"the weight of the synapse ({source}, {target})"
-            found = [Rounding(float(change.max()), place)]
+    if edges.value is not None and len(edges):
+        at = int(np.abs(edges.value).argmax())
+        source, target = model.names[int(edges.source[at])], model.names[int(edges.target[at])]
+        place = f"the weight of the synapse ({source}, {target})"
+        yield Rounding(_largest(edges.value), place)
     if model.plastic is not None:
         network = model.program.network
         assert isinstance(network, PlasticSynapses)
-        more = changes_by_rounding(model.plastic, network, model.names)
-        found = [max([*found, *(Rounding(*one) for one in more)], key=lambda one: one.change)]
-    return found[0]
+        for one in changes_by_rounding(model.plastic, network, model.names):
+            yield Rounding(*one)
+
+
+def _largest(changes: Float[Array | np.ndarray, "..."]) -> float:
+    return float(np.abs(changes).max(initial=0))
 
 
 def _weight_changes(model: RelaxedSystem) -> AbstractLayout:
@@ -122,7 +143,8 @@ def to_system(model: Exportable, *, round: bool = False) -> SpikingSystem:
     **Arguments:**
 
     - `model`: a relaxed system, a layer, a network, or what `fit` returned, of which the best model
-      is exported. Layers that were trained together are joined by `chain` first.
+      is exported. A layer has inputs that send spikes one by one; join layers that were trained
+      together by `Sequential` first.
     - `round`: round parameters that are not integers, as the model itself does when it runs;
       `rounding(model)` measures by how much. By default such a model is refused.
 
@@ -133,17 +155,27 @@ def to_system(model: Exportable, *, round: bool = False) -> SpikingSystem:
     what is no single model: several layers, or an ensemble.
     """
     model = _exported(model)
-    if isinstance(model, Sequential):
-        return _network_system(model, round)
     if model.is_smooth:
         raise ValueError(
             "A model with `Smooth` is not an exact system. Replace its `surrogate` by another one."
         )
-    tables = (model.low, model.high, model.consume, model.produce, model.initial, model.synapses)
-    tables = (*tables, model.plastic)
+    tables = model
+    if isinstance(model, RelaxedSystem):
+        tables = (model.low, model.high, model.consume, model.produce, model.initial)
+        tables = (*tables, model.synapses, model.plastic)
     for leaf in jax.tree.leaves(eqx.filter(tables, eqx.is_inexact_array)):
-        _check_finite(leaf)
-    _check_rounding(rounding(model), round)
+        if not np.isfinite(leaf).all():
+            raise ValueError(
+                "A parameter is NaN or infinite. Train again with a smaller learning rate."
+            )
+    change = rounding(model)
+    if not round and change.change:
+        raise ValueError(
+            f"Rounding changes {change.where} by up to {change.change:.3g}. Give `round=True` to "
+            "export the rounded model, which is what runs compute."
+        )
+    if isinstance(model, Sequential):
+        return assembled(model)
     constants = constants_of(model)
     program = model.program
     initial = np.asarray(constants.initial).astype(int).tolist()
@@ -171,40 +203,3 @@ def to_system(model: Exportable, *, round: bool = False) -> SpikingSystem:
         output=[names[at] for at in outputs],
         signed=model.signed,
     )
-
-
-def _check_finite(parameter: Array) -> None:
-    if not np.isfinite(parameter).all():
-        raise ValueError(
-            "A parameter is NaN or infinite. Train again with a smaller learning rate."
-        )
-
-
-def _check_rounding(change: Rounding, round: bool) -> None:
-    if not round and change.change:
-        raise ValueError(
-            f"{change.where} is {change.change:.3g} away from a whole number. Give `round=True` "
-            "to export the rounded model, which is what runs compute."
-        )
-
-
-def _network_rounding(network: Sequential) -> Rounding:
-    found = [
-        change._replace(where=f"{change.where} of {which}")
-        for which, population in populations(network)
-        if (change := rounding(population.model)).change
-    ]
-    for which, changes in roundings(network):
-        found.append(Rounding(float(np.abs(changes).max(initial=0)), which))
-    return max(found, key=lambda change: change.change, default=Rounding(0.0, "nothing"))
-
-
-def _network_system(network: Sequential, round: bool) -> SpikingSystem:
-    if any(layer.is_smooth for layer in network.layers):
-        raise ValueError(
-            "A layer with `Smooth` is not an exact system. Replace its `surrogate` by another one."
-        )
-    for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array)):
-        _check_finite(leaf)
-    _check_rounding(_network_rounding(network), round)
-    return assembled(network)

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Key, PyTree, Shaped
 
 from .._text.counts import plural
 from .._text.warn import warn
-from .layer import SpikingLayer
+from .layers.spiking import AbstractSpikingLayer
 from .network import SpikingNetwork
 from .relaxed import AbstractSpikingModel, RelaxedSystem
 
@@ -56,9 +56,8 @@ def firing_of(
 ) -> tuple[PopulationFiring, ...]:
     """How each population with rules fires while the loss is computed; inputs are left out, and
     what no gradient of the loss reaches."""
-    nodes = [node for _, node in _nodes(model) if isinstance(node, RelaxedSystem)]
-    nodes += [node.model for _, node in _nodes(model) if isinstance(node, AbstractSpikingModel)]
-    if not nodes or any(node.initial.ndim > 1 for node in nodes):  # an ensemble has no names
+    systems = [system for _, node in _nodes(model) if (system := _system_of(node)) is not None]
+    if not systems or any(own.initial.ndim > 1 for own in systems):  # an ensemble has no names
         return ()
     size = len(data[0])
     batch_size = min(batch_size, size)
@@ -97,10 +96,23 @@ def _is_system(node: Any) -> bool:
     return isinstance(node, RelaxedSystem)
 
 
+def _system_of(node: Any) -> RelaxedSystem | None:
+    """The relaxed system in a node of `_nodes`."""
+    if isinstance(node, AbstractSpikingLayer):
+        return node.neurons.model
+    if isinstance(node, AbstractSpikingModel):
+        return node.model
+    return node if isinstance(node, RelaxedSystem) else None
+
+
 def _nodes(model: PyTree) -> list[tuple[Any, Any]]:
-    """The relaxed systems and the models of one, each with its path."""
+    """The relaxed systems and the layers and models of one, each with its path; other leaves
+    too."""
     return jtu.tree_leaves_with_path(
-        model, is_leaf=lambda node: isinstance(node, AbstractSpikingModel | RelaxedSystem)
+        model,
+        is_leaf=lambda node: isinstance(
+            node, AbstractSpikingLayer | AbstractSpikingModel | RelaxedSystem
+        ),
     )
 
 
@@ -136,22 +148,20 @@ def _counted(
 
 def _statistics(model: PyTree) -> Iterator[PopulationFiring]:
     for path, node in _nodes(model):
+        system = _system_of(node)
+        if system is None:
+            continue
         of = f" of `{jtu.keystr(path)}`" if path else ""
         if isinstance(node, SpikingNetwork):
-            system = node.model
             parts = {
                 f"population {p}{of}": np.arange(place.size) + place.start
                 for p, place in enumerate(node.places)
                 if p and place.slots
             }
-        elif isinstance(node, SpikingLayer):
-            system = node.model
-            parts = {f"the layer{of}": np.arange(node.place.size) + node.place.start}
-        elif isinstance(node, AbstractSpikingModel | RelaxedSystem):
-            system = node.model if isinstance(node, AbstractSpikingModel) else node
-            parts = {f"the system{of}": np.flatnonzero(np.asarray(system.is_slot).any(axis=0))}
         else:
-            continue
+            name = "layer" if isinstance(node, AbstractSpikingLayer) else "system"
+            rows = np.asarray(system.is_slot)
+            parts = {f"the {name}{of}": np.flatnonzero(rows.any(axis=0))}
         spikes, runs, saturated = np.asarray(system.tap)
         for name, neurons in parts.items():
             own = neurons[runs[neurons] > 0]

@@ -10,7 +10,7 @@ from snpjax_formats import Sum
 
 from .population import NeuronRange, PopulationRun, population_at
 from .relaxed import RelaxedSystem, constants_of
-from .synapses import delivered
+from .synapses.abstract import delivered
 
 
 def order_of(count: int, projections: Sequence[tuple[int, int]]) -> tuple[int, ...] | None:
@@ -29,27 +29,28 @@ def forward(
     projections: Sequence[tuple[int, int]],
     order: Sequence[int],
     spikes: Float[Array, "neurons *paths"],
+    input: Float[Array, "steps inputs *paths"] | None,
     steps: int,
-    recorded: Sequence[int] = (),
+    keeps: Sequence[int] = (),
 ) -> dict[int, PopulationRun]:
-    """Run populations one after the other: the last one, those that are recorded, with all counts,
-    and what reaches them. Returns the runs of these, by number.
+    """The runs of the last population and of those whose counts are kept, by number. Others run
+    only if their spikes reach one of these.
 
-    What halts is a fixed point anyway, so that no population needs to know of the others' halting.
+    What halts is a fixed point, so no population needs to know whether others have halted.
     """
     constants = constants_of(model)
     assert isinstance(constants.synapses, Sum)
-    asked = {len(places) - 1, *recorded}
+    asked = {len(places) - 1, *keeps}
     needed = set(asked)
     for p in reversed(order):
         needed |= {s for s, t in projections if t == p and p in needed}
     runs: dict[int, PopulationRun] = {}
     for p in (p for p in order if p in needed):
-        arriving = None
+        arriving = None if p else input
         for (source, target), part in zip(projections, constants.synapses.parts, strict=True):
             if target == p:
                 got = delivered(part, runs[source].trains)
                 arriving = got if arriving is None else arriving + got
         given = constants, spikes[places[p].neurons], arriving, steps
-        runs[p] = population_at(model, places[p]).run_from(*given, keeps=p in recorded)
+        runs[p] = population_at(model, places[p]).run_from(*given, keeps=p in keeps)
     return {p: runs[p] for p in asked}

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,8 +12,9 @@ from jaxtyping import Array, Key
 
 from snpjax_formats import AbstractLayout, Sum
 
-from .population import NeuronRange
+from .population import NeuronRange, SpikingPopulation, population_at
 from .relaxed import RelaxedSystem
+from .weights import WeightSpread, drawn
 
 
 # What a neuron receives in a run by the initial weights, in guards: the mean, and the standard
@@ -23,96 +23,97 @@ from .relaxed import RelaxedSystem
 _MEAN, _DEVIATION, _SOURCES, _TOTAL = 2.0, 2.0, 4, 3.0
 
 
-class WeightSpread(NamedTuple):
-    """How the weights of a projection are drawn: the standard deviation of a normal distribution,
-    and the share that is made positive; `None` leaves the signs."""
+def spread_into(
+    population: SpikingPopulation,
+    fan_in: float,
+    weight_range: tuple[float, float],
+    *,
+    sent: float = 1.0,
+    mean: float,
+) -> WeightSpread:
+    """How to draw the weights to a population so that it fires in most runs, if each neuron
+    receives from `fan_in` sources, which send up to `sent` spikes in a step and `mean` in a run."""
+    guards = np.maximum(_firing(population, "low"), _firing(population, "consume"))
+    has_rules = len(guards) > 0
+    guard = (guards if has_rules else np.full(1, sent * 8, np.float32)).min()
+    least, most = weight_range
+    most = min(max(abs(least), abs(most)), 1e6)
+    # The mean square of a count is about 4/3 of its squared mean, as of a uniform one.
+    square = (_DEVIATION * guard) ** 2 / (fan_in * mean**2 * 4 / 3)
+    square = max(square, min(_SOURCES / fan_in, 1.0))
+    total = _MEAN * guard / mean if has_rules else 0.0  # of the weights of a neuron
+    if least >= 0:  # no negative ones balance them
+        return WeightSpread(_scale_of(0, max(total, _TOTAL) / fan_in, most), 1.0)
+    scale = _scale_of(1, square, most)
+    share = total / (2 * fan_in * max(_moments(scale, most)[0], 1e-9))
+    return WeightSpread(scale, 0.5 + min(share, 0.4))
 
-    scale: float
-    positive: float | None = None
 
-
-def spreads_of(
+def weights_of(
     model: RelaxedSystem,
     places: Sequence[NeuronRange],
     projections: Sequence[tuple[int, int]],
     steps: int,
-) -> list[WeightSpread]:
-    """How to draw the weights of each projection so that its target fires in most runs.
+    scale: float | None,
+    key: Key[Array, ""],
+) -> AbstractLayout:
+    """The synapses of a network with random weights, by default such that neurons fire.
 
     An input is taken to send half of the most that its rules send at once, or a spike in every
     other step if they send one by one; a hidden neuron to fire twice.
-    """
-    with jax.ensure_compile_time_eval():  # also where the caller is traced
-        tables = [np.asarray(x) for x in (model.low, model.consume, model.produce, model.is_slot)]
-        assert isinstance(model.synapses, Sum)
-        sizes = [len(part.edges()) for part in model.synapses.parts]
-    low, consume, produce, is_slot = tables
-
-    def of(place: NeuronRange, table: np.ndarray) -> np.ndarray:
-        own = slice(place.slots), place.neurons
-        return table[own][is_slot[own] & (produce[own] > 0)]
-
-    spreads = []
-    for (source, target), edges in zip(projections, sizes, strict=True):
-        sent = of(places[source], produce).max(initial=1.0)
-        is_input = all(t != source for _, t in projections)
-        mean = 2 * sent if not is_input else sent / 2 if sent > 1 else steps / 2
-        guards = np.maximum(of(places[target], low), of(places[target], consume))
-        guard = guards.min() if len(guards) else sent * 8  # a population that only counts
-        fan_in = max(edges / max(places[target].size, 1), 1.0)
-        least, most = model.weight_range
-        most = min(max(abs(least), abs(most)), 1e6)
-        # The mean square of a count is about 4/3 of its squared mean, as of a uniform one.
-        square = (_DEVIATION * guard) ** 2 / (fan_in * mean**2 * 4 / 3)
-        square = max(square, min(_SOURCES / fan_in, 1.0))
-        total = _MEAN * guard / mean if len(guards) else 0.0  # of the weights of a neuron
-        if least >= 0:  # no negative ones balance them
-            scale = _scale_of(0, max(total, _TOTAL) / fan_in, most)
-            spreads.append(WeightSpread(scale, 1.0))
-            continue
-        scale = _scale_of(1, square, most)
-        share = total / (2 * fan_in * max(_moments(scale, most)[0], 1e-9))
-        spreads.append(WeightSpread(scale, 0.5 + min(share, 0.4)))
-    return spreads
-
-
-def drawn(
-    model: RelaxedSystem, spreads: Sequence[WeightSpread], key: Key[Array, ""]
-) -> AbstractLayout:
-    """The synapses with random weights.
 
     **Arguments:**
 
     - `model`: a relaxed system, whose synapses are a `Sum` of projections.
-    - `spreads`: how the weights of each projection are drawn.
+    - `places`, `projections`: its populations, and from which to which of them each leads.
+    - `steps`: the length of a run.
+    - `scale`: the standard deviation of all weights, instead of one for each projection.
     - `key`: a typed PRNG key; it is consumed.
 
     **Returns:** the synapses.
     """
     weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)
+    assert isinstance(model.synapses, Sum) and isinstance(weights, Sum)
+    populations = [population_at(model, place) for place in places]
+    spreads: list[WeightSpread] = []
+    for (source, target), part, own in zip(
+        projections, model.synapses.parts, weights.parts, strict=True
+    ):
+        if scale is None:
+            with jax.ensure_compile_time_eval():  # also where the caller is traced
+                edges = len(part.edges())
+            fan_in = max(edges / max(places[target].size, 1), 1.0)
+            sent = _firing(populations[source], "produce").max(initial=1.0)
+            is_input = all(t != source for _, t in projections)
+            mean = 2 * sent if not is_input else sent / 2 if sent > 1 else steps / 2
+            given = populations[target], fan_in, model.weight_range
+            spread = spread_into(*given, sent=sent, mean=mean)
+        else:
+            spread = WeightSpread(scale)
+        spreads += [spread] * len(jax.tree.leaves(own))
     leaves, tree = jax.tree.flatten(weights)
-    assert isinstance(weights, Sum)
-    own = [s for part, s in zip(weights.parts, spreads, strict=True) for _ in jax.tree.leaves(part)]
-    low, most = model.weight_range
-
-    def draw(key: Array, shape: tuple[int, ...], spread: WeightSpread) -> Array:
-        found = spread.scale * jr.normal(key, shape)
-        if spread.positive is not None:
-            is_positive = jr.uniform(jr.fold_in(key, 1), shape) < spread.positive
-            found = jnp.where(is_positive, jnp.abs(found), -jnp.abs(found))
-        return jnp.clip(found, low, most)
-
     found = [
-        jnp.where(is_one, draw(own_key, x.shape, spread), 0)
+        jnp.where(is_one, drawn(own_key, x.shape, model.weight_range, spread), 0)
         for x, is_one, spread, own_key in zip(
             leaves,
             jax.tree.leaves(model.is_synapse),
-            own,
+            spreads,
             jr.split(key, len(leaves)),
             strict=True,
         )
     ]
     return eqx.combine(jax.tree.unflatten(tree, found), rest)
+
+
+def _firing(population: SpikingPopulation, name: str) -> np.ndarray:
+    """The entries of a table for the rules that send spikes."""
+    model = population.model
+    own = slice(population.slots), slice(population.start, population.start + population.channels)
+    with jax.ensure_compile_time_eval():  # also where the caller is traced
+        table, produce, is_slot = (
+            np.asarray(x)[own] for x in (getattr(model, name), model.produce, model.is_slot)
+        )
+    return table[is_slot & (produce > 0)]
 
 
 def _moments(scale: float, most: float) -> tuple[float, float]:

@@ -1,6 +1,8 @@
 """Networks of populations with trainable weights, as equinox modules."""
 
-from collections.abc import Sequence
+import abc
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import equinox as eqx
@@ -16,8 +18,8 @@ from ..spiking.model.population_parts import Population, Projection
 from ..spiking.model.rule import Rule
 from .coding import total
 from .forward import forward, order_of
-from .initial import WeightSpread, drawn, spreads_of
-from .population import NeuronRange, places_of
+from .initial import weights_of
+from .population import NeuronRange, PopulationRun, places_of
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of, nameless, relax
 from .rules import Rules
 from .run import RelaxedSolution, run
@@ -34,10 +36,130 @@ class Response(NamedTuple):
     trains: Float[Array, "steps outputs *paths"]
     spikes: Float[Array, "outputs *paths"]
 
+    def paths_first(self) -> "Response":
+        """The response with its last axis as the first one."""
+        return Response(*(jnp.moveaxis(x, -1, 0) for x in self))
 
-class SpikingNetwork(AbstractSpikingModel):
+
+class AbstractPopulationNetwork(eqx.Module):
+    """Populations of which the first one gets spikes, and the last one responds.
+
+    - `steps`: the length of each run.
+    - `batch_first`: whether the batch is the first axis of counts and of what is returned, instead
+      of the last one.
+    """
+
+    steps: eqx.AbstractVar[int]
+    batch_first: eqx.AbstractVar[bool]
+
+    @property
+    @abc.abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """Neurons of each population."""
+
+    @property
+    @abc.abstractmethod
+    def only_counts(self) -> bool:
+        """Whether the outputs have no rules."""
+
+    @abc.abstractmethod
+    def runs(
+        self,
+        counts: Float[Array | np.ndarray, "..."],
+        input: Float[Array | np.ndarray, "..."] | None = None,
+        *,
+        keeps: Collection[int] = (),
+    ) -> dict[int, PopulationRun]:
+        """What populations do, where each neuron takes the first rule. The paths are always the
+        last axis.
+
+        **Arguments:**
+
+        - `counts`, `input`: see `response`.
+        - `keeps`: the populations whose spikes of all steps are kept.
+
+        **Returns:** the runs of at least the last population and of those in `keeps`, by number.
+        """
+
+    def response(
+        self,
+        counts: Float[Array | np.ndarray, "..."],
+        *,
+        input: Float[Array | np.ndarray, "..."] | None = None,
+    ) -> Response:
+        """What the last population does.
+
+        **Arguments:**
+
+        - `counts`: `(inputs, *paths)` initial spikes of the inputs.
+        - `input`: `(train, inputs, *paths)` spikes that arrive at the inputs from the environment,
+          in up to `steps` steps: entry t at the end of step t + 1.
+
+        With `batch_first` the axis of paths is the first one, of the arguments and of the result.
+
+        **Returns:** a `Response`.
+
+        **Raises:** `ValueError` for shapes that do not fit.
+        """
+        return self.response_of(self.runs(counts, input))
+
+    def response_of(self, runs: Mapping[int, PopulationRun]) -> Response:
+        """The response in the runs of populations.
+
+        **Arguments:**
+
+        - `runs`: what `runs` returned.
+        """
+        found = Response(*runs[len(self.sizes) - 1][:2])
+        return found.paths_first() if self.batch_first and found.spikes.ndim > 1 else found
+
+    def __call__(self, counts: Float[Array | np.ndarray, "..."]) -> Float[Array, "..."]:
+        """How many spikes leave each output neuron, or remain in it where it has no rules; a second
+        axis is a batch, which is the first one with `batch_first`."""
+        found = self.response(counts)
+        if self.only_counts:
+            return found.spikes
+        return total(found.trains, batch_first=self.batch_first and found.spikes.ndim > 1)
+
+
+def checked_counts(
+    network: AbstractPopulationNetwork, counts: Float[Array | np.ndarray, "..."]
+) -> Float[Array, "inputs *paths"]:
+    """Counts of the inputs, with the paths last."""
+    counts, size = jnp.asarray(counts, jnp.float32), network.sizes[0]
+    if not 1 <= counts.ndim <= 2 or counts.shape[-1 if network.batch_first else 0] != size:
+        batch = f"(paths, {size})" if network.batch_first else f"({size}, paths)"
+        hint = batch_hint(counts, size, network.batch_first)
+        raise ValueError(f"`counts` has the shape {counts.shape}. Give ({size},) or {batch}.{hint}")
+    return counts.T if network.batch_first else counts
+
+
+def checked_input(
+    network: AbstractPopulationNetwork,
+    input: Float[Array | np.ndarray, "..."] | None,
+    counts: Float[Array, "inputs *paths"],
+) -> Float[Array, "steps inputs *paths"] | None:
+    """What arrives at the inputs in all steps, with the paths last."""
+    if input is None:
+        return None
+    input = jnp.asarray(input, jnp.float32)
+    if network.batch_first and counts.ndim == 2:
+        input = jnp.moveaxis(input, 0, -1)
+    if len(input) > network.steps or input.shape[1:] != counts.shape:
+        raise ValueError(
+            f"`input` has the shape {input.shape}. Give up to {network.steps} steps of "
+            f"{counts.shape}."
+        )
+    return jnp.pad(input, ((0, network.steps - len(input)), *((0, 0),) * counts.ndim))
+
+
+class SpikingNetwork(AbstractPopulationNetwork, AbstractSpikingModel):
     """Populations of neurons, each with rules of its own, and projections between some of them with
     trainable weights: an exact SN P system with gradients.
+
+    Where projections make no cycle the populations run one after the other, each once what it
+    receives in all steps is known: few large products take the place of many small ones, and no
+    population carries the rules of another one. The values are the same, and the gradients.
 
     - `model`: the system; `to_system(network)` is the exact one. Neuron i of population p is
       called `p{i}`, from 0 both.
@@ -110,11 +232,8 @@ class SpikingNetwork(AbstractSpikingModel):
         model = relax(system, surrogate=surrogate, layout=layout, weight_range=weight_range)
         self.places = places_of(model, sizes)
         self.projections = tuple((own[0], own[1]) for own in projections)
-        if scale is None:
-            spreads = spreads_of(model, self.places, self.projections, steps)
-        else:
-            spreads = [WeightSpread(scale)] * len(self.projections)
-        weights = drawn(model, spreads, key)
+        given = model, self.places, self.projections, steps, scale, key
+        weights = weights_of(*given)
         self.model = eqx.tree_at(lambda model: model.synapses, model, weights)
         self.steps = steps
         self.batch_first = batch_first
@@ -141,33 +260,38 @@ class SpikingNetwork(AbstractSpikingModel):
         """
         return run(self.model, steps=self.steps, spikes=self.initial_spikes(counts), choice=choice)
 
-    def response(self, counts: Float[Array | np.ndarray, "..."]) -> Response:
-        """What the output population does in that run where each neuron takes the first rule.
+    @property
+    def only_counts(self) -> bool:
+        """Whether the outputs have no rules."""
+        return self.places[-1].slots == 0
 
-        Where projections make no cycle the populations run one after the other, each once what it
-        receives in all steps is known: few large products take the place of many small ones, and no
-        population carries the rules of another one. The values are the same, and the gradients.
-        """
+    def runs(
+        self,
+        counts: Float[Array | np.ndarray, "..."],
+        input: Float[Array | np.ndarray, "..."] | None = None,
+        *,
+        keeps: Collection[int] = (),
+    ) -> dict[int, PopulationRun]:
         order = order_of(len(self.places), self.projections)
-        spikes = self.initial_spikes(counts)
-        if order is None:
-            solution = run(self.model, steps=self.steps, spikes=spikes)
-            found = Response(solution.outputs, solution.spikes[self.places[-1].neurons])
-        else:
-            model = nameless(self.model)
-            given = model, self.places, self.projections, order, spikes, self.steps
-            found = Response(*forward(*given)[len(self.places) - 1][:2])
-        if self.batch_first and counts.ndim == 2:
-            return Response(*(jnp.moveaxis(x, -1, 0) for x in found))
+        spikes, given = self.initial_spikes(counts), checked_counts(self, counts)
+        input = checked_input(self, input, given)
+        if order is not None:
+            layout = nameless(self.model), self.places, self.projections, order
+            return forward(*layout, spikes, input, self.steps, tuple(keeps))
+        num = len(self.model.names)
+        program = replace(self.model.program, outputs=jnp.arange(num))
+        model = replace(self.model, program=program, num_outputs=num)
+        if input is not None:
+            others = (0, num - len(given)), *((0, 0),) * (given.ndim - 1)
+            input = jnp.pad(input, ((0, 0), *others))
+        options = {"input": input, "keep_configurations": bool(keeps)}
+        solution = run(model, steps=self.steps, spikes=spikes, **options)
+        found = {}
+        for p in {len(self.places) - 1, *keeps}:
+            own, kept = self.places[p].neurons, solution.configurations
+            kept = kept[:, own] if kept is not None and p in keeps else None
+            found[p] = PopulationRun(solution.outputs[:, own], solution.spikes[own], kept)
         return found
-
-    def __call__(self, counts: Float[Array | np.ndarray, "..."]) -> Float[Array, "..."]:
-        """How many spikes leave each output neuron, or remain in it where it has no rules; a second
-        axis is a batch, which is the first one with `batch_first`."""
-        found = self.response(counts)
-        if self.places[-1].slots == 0:
-            return found.spikes
-        return total(found.trains, batch_first=self.batch_first and counts.ndim == 2)
 
     def initial_spikes(
         self, counts: Float[Array | np.ndarray, "..."]
@@ -184,19 +308,7 @@ class SpikingNetwork(AbstractSpikingModel):
 
         **Raises:** `ValueError` for counts of another shape.
         """
-        counts = jnp.asarray(counts, jnp.float32)
-        size, axis = self.sizes[0], counts.ndim - 1 if self.batch_first else 0
-        if not 1 <= counts.ndim <= 2:
-            raise ValueError(
-                f"`counts` has the shape {counts.shape}. Give one axis, or two with a batch; "
-                "`jax.vmap` adds others."
-            )
-        if counts.shape[axis] != size:
-            hint = batch_hint(counts, size, self.batch_first)
-            which = "columns" if axis else "rows"
-            raise ValueError(f"`counts` has {counts.shape[axis]} {which}. Give {size}.{hint}")
-        if self.batch_first:
-            counts = counts.T
+        counts = checked_counts(self, counts)
         own = constants_of(self.model).initial[self.sizes[0] : len(self.model.names)]
         own = jnp.reshape(own, (-1, *(1,) * (counts.ndim - 1)))
         own = jnp.broadcast_to(own, (len(own), *counts.shape[1:]))

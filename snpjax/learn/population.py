@@ -22,7 +22,7 @@ from .relaxed import AbstractSpikingModel, Constants, RelaxedSystem, constants_o
 from .rules import most_sent
 from .step import RelaxedState, initial_state, step
 from .surrogate import AbstractSurrogate, tapped
-from .synapses import AbstractSynapses, arrivals
+from .synapses.abstract import AbstractSynapses, arrivals
 
 
 class NeuronRange(NamedTuple):
@@ -93,7 +93,7 @@ class SpikingPopulation(AbstractSpikingModel):
         - `arriving`: `(steps, neurons, *paths)` spikes.
         - `initial`: `(neurons, *paths)` spikes at first; by default those of the model.
         - `offset`: `(channels,)` spikes that every neuron has in addition at first; a negative one
-          raises the bounds of its guards instead.
+          raises the bounds of its guards instead, if it has rules.
         - `feedback`: exact synapses from the neurons to themselves.
         - `keeps`: whether to keep the spikes of all steps.
 
@@ -161,6 +161,8 @@ class SpikingPopulation(AbstractSpikingModel):
         initial = constants.initial[self._own]
         if offset is None:
             return constants, initial
+        if self.slots == 0:
+            return constants, initial + offset
         raised = _raised(constants, jnp.maximum(-offset, 0), self.start)
         return raised, initial + jnp.maximum(offset, 0)
 

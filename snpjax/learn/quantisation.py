@@ -11,7 +11,8 @@ from jaxtyping import PyTree
 
 from .population import SpikingPopulation
 from .relaxed import RelaxedSystem
-from .synapses import AbstractSynapses, WeightSet
+from .synapses.abstract import AbstractSynapses
+from .weights import WeightSet
 
 
 ModelT = TypeVar("ModelT", bound=PyTree)

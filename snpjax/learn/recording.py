@@ -1,25 +1,24 @@
 """What every population did in a run."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .forward import forward, order_of
-from .network import Response, SpikingNetwork
-from .relaxed import nameless
-from .run import run
+from .layers.abstract import AbstractLayer
+from .layers.spiking import AbstractSpikingLayer
+from .network import AbstractPopulationNetwork, Response, check_train
+from .population import PopulationRun
 
 
 class Recording(eqx.Module):
-    """What the populations of a network did in one run.
+    """What the populations of a model did in one run.
 
-    - `response`: what the output population did, as from `SpikingNetwork.response`.
+    - `response`: what the output population did, as from `response` of the model.
     - `emissions`: by population, the spikes that left each neuron in each step.
     - `spikes`: by population, the spikes in each neuron after each step, beginning with the initial
-      ones. The paths are the last axis of both, also where the network has its batch first.
+      ones. The paths are the last axis of both, also where the model has its batch first.
     """
 
     response: Response
@@ -28,11 +27,11 @@ class Recording(eqx.Module):
 
 
 def record(
-    network: SpikingNetwork,
-    counts: Float[Array, "inputs *paths"],
+    network: AbstractPopulationNetwork | AbstractLayer,
+    counts: Float[Array, "inputs *paths"] | Float[Array, "train inputs *paths"],
     populations: Sequence[int | str] | None = None,
 ) -> Recording:
-    """Run a network as its `response` does, and keep what populations did in every step.
+    """Run a model as its `response` does, and keep what populations did in every step.
 
     There is no second run: the response and all that is recorded have the same values and gradients
     as without a record, and may be used in one loss, for example with `rate_penalty`. What is kept
@@ -41,18 +40,20 @@ def record(
 
     **Arguments:**
 
-    - `network`: the network.
+    - `network`: a network; or a layer, whose neurons are population 0.
     - `counts`: `(inputs, *paths)` initial spikes of the input population, or `(*paths, inputs)`
-      where the network has `batch_first`.
+      where the network has `batch_first`; for a layer the train that it is called with.
     - `populations`: the populations to record, by index (`-1` is the last one) or by name (`"1"`
-      for the neurons `1{0}`, `1{1}`, ...); by default all, by index.
+      for the neurons `1{0}`, `1{1}`, ...); by default all, by index. Those of a `Sequential` are
+      the inputs and its layers; a `SumPool` has sums of windows for neurons, before the first step
+      and after each.
 
     **Returns:** a `Recording`, whose keys are those of `populations`.
 
-    **Raises:** `ValueError` for populations that the network does not have, and for indices mixed
+    **Raises:** `ValueError` for populations that the model does not have, and for indices mixed
     with names.
     """
-    size = len(network.places)
+    size = 1 if isinstance(network, AbstractLayer) else len(network.sizes)
     asked = tuple(range(size)) if populations is None else tuple(populations)
     known = [*range(-size, size), *map(str, range(size))]
     unknown = [p for p in asked if p not in known]
@@ -62,29 +63,27 @@ def record(
             "strings, but not both."
         )
     places = {p: int(p) % size for p in asked}
-    order = order_of(size, network.projections)
-    spikes, steps = network.initial_spikes(counts), network.steps
-    if order is not None:
-        given = nameless(network.model), network.places, network.projections, order, spikes, steps
-        runs = forward(*given, tuple(sorted(set(places.values()))))
-        response = Response(*runs[size - 1][:2])
-        emissions = {p: own.trains for p, own in runs.items()}
-        kept = {p: own.counts for p, own in runs.items() if own.counts is not None}
+    if isinstance(network, AbstractLayer):
+        response, found = _of_layer(network, counts)
+        runs = {0: found}
     else:
-        model, last = network.model, network.places[-1].neurons
-        num = len(model.names)
-        program = replace(model.program, outputs=jnp.arange(num))
-        model = replace(model, program=program, num_outputs=num)
-        solution = run(model, steps=steps, spikes=spikes, keep_configurations=True)
-        assert solution.configurations is not None
-        response = Response(solution.outputs[:, last], solution.spikes[last])
-        own = {p: network.places[p].neurons for p in places.values()}
-        emissions = {p: solution.outputs[:, neurons] for p, neurons in own.items()}
-        kept = {p: solution.configurations[:, neurons] for p, neurons in own.items()}
-    if network.batch_first and counts.ndim == 2:
-        response = Response(*(jnp.moveaxis(x, -1, 0) for x in response))
+        runs = network.runs(counts, keeps=sorted({*places.values()}))
+        response = network.response_of(runs)
+    kept = {name: runs[p].counts for name, p in places.items()}
     return Recording(
         response,
-        {name: emissions[p] for name, p in places.items()},
-        {name: kept[p] for name, p in places.items()},
+        {name: runs[p].trains for name, p in places.items()},
+        {name: counts for name, counts in kept.items() if counts is not None},
     )
+
+
+def _of_layer(
+    layer: AbstractLayer, train: Float[Array, "train inputs *paths"]
+) -> tuple[Response, PopulationRun]:
+    train = jnp.asarray(train, jnp.float32)
+    is_first = isinstance(layer, AbstractSpikingLayer) and layer.batch_first
+    check_train(train, layer.max_steps or len(train), layer.in_size, is_first)
+    is_moved = is_first and train.ndim == 3
+    found = layer.run(jnp.moveaxis(train, 0, -1) if is_moved else train, keeps=True)
+    response = Response(*found[:2])
+    return response.paths_first() if is_moved else response, found

@@ -27,7 +27,7 @@ from .plastic import (
     relaxed_plasticity,
 )
 from .surrogate import AbstractSurrogate, FastSigmoid, Smooth, rounded, within
-from .synapses import WeightSet
+from .weights import WeightSet, check_range
 
 
 #: float32 counts whole numbers up to here.
@@ -196,8 +196,7 @@ def _relaxed(
         return jnp.asarray(np.asarray(table), jnp.float32)
 
     low, most = weight_range or (-np.inf if system.signed else 0.0, np.inf)
-    if not low <= most or any(np.isfinite(x) and x != round(x) for x in (low, most)):
-        raise ValueError(f"`weight_range` is ({low}, {most}). Give two whole numbers, ascending.")
+    check_range((low, most))
     size = program.num_neurons
     if is_listed:
         synapses = _stored(columns.parts[0].edges.resized(size, size), layout)

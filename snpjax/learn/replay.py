@@ -26,7 +26,12 @@ class Replay(NamedTuple):
 
 
 def replay(
-    system: SpikingSystem, spikes: Integer[Array | np.ndarray, "neurons paths"], /, *, steps: int
+    system: SpikingSystem,
+    spikes: Integer[Array | np.ndarray, "neurons paths"],
+    /,
+    *,
+    steps: int,
+    input: Integer[Array | np.ndarray, "train inputs paths"] | None = None,
 ) -> Replay:
     """Run an exact system from each of many configurations, with the first applicable rule.
 
@@ -38,11 +43,14 @@ def replay(
     - `system`: a system whose network does not change.
     - `spikes`: `(neurons, paths)`, the spikes of each neuron before the first step.
     - `steps`: how many steps each path makes.
+    - `input`: `(train, inputs, paths)` spikes that the first neurons receive from the environment
+      in up to `steps` steps, instead of the trains of the system; as `Sequential.response` takes
+      it.
 
     **Returns:** a `Replay`.
 
-    **Raises:** `ValueError` for counts that are not whole numbers or of other neurons, for a
-    network that changes, and for counts that overflow.
+    **Raises:** `ValueError` for counts that are not whole numbers or of other neurons, for
+    `input` of another shape, for a network that changes, and for counts that overflow.
     """
     given = np.asarray(spikes)
     if given.ndim != 2 or given.shape[0] != system.num_neurons:
@@ -54,12 +62,27 @@ def replay(
     whole = np.round(given).astype(np.int64)
     if (whole != given).any() or np.abs(whole).max(initial=0) >= 2**30:
         raise ValueError("`spikes` has a count that is not a whole number below 2^30.")
+    train = None if input is None else np.asarray(input)
+    if train is not None:
+        most = (steps, len(given), whole.shape[1])
+        fits = train.ndim == 3 and train.shape[2] == most[2]
+        if not fits or any(x > y for x, y in zip(train.shape, most, strict=True)):
+            raise ValueError(
+                f"`input` has the shape {train.shape}. Give up to {most[0]} steps of up to "
+                f"{most[1]} neurons and {most[2]} paths."
+            )
+        if (train != np.round(train)).any() or train.min(initial=0) < 0:
+            raise ValueError("`input` has a count that is not a whole number of 0 or more.")
+        train = train.astype(np.int64)
+        first = system.neurons[: train.shape[1]]
+        system = system.replace(input={neuron.name: [] for neuron in first})
     device = next(iter(spikes.devices())) if isinstance(spikes, jax.Array) else None
     with jax.default_device(device):
         solution = run(
             system,
             paths=whole.shape[-1],
             initial=whole,
+            inputs=train,
             max_steps=steps,
             save=SAVE_OUTPUTS,
             count_dtype=np.int32,

@@ -103,6 +103,10 @@ def test_replayed_runs_are_runs():
         learn.replay(system, spikes[:, 0], steps=6)
     with pytest.raises(ValueError, match="not a whole number"):
         learn.replay(system, spikes + 0.5, steps=6)
+    with pytest.raises(ValueError, match="up to 6 steps of up to"):
+        learn.replay(system, spikes, steps=6, input=np.zeros((7, 1, spikes.shape[1])))
+    with pytest.raises(ValueError, match="`input` has a count that is not a whole number"):
+        learn.replay(system, spikes, steps=6, input=np.full((1, 1, spikes.shape[1]), 0.5))
     with pytest.raises(ValueError, match="is not replayed"):
         growing = snp.SpikingSystem([snp.Neuron("x", 1, ["[a]_x -> []_x || []_x"])])
         learn.replay(growing, spikes[:1], steps=6)

@@ -43,7 +43,7 @@ def test_a_linen_module_has_the_weights_as_parameters():
     assert set(variables) == {"params", "constants"}
     own = module.apply(variables, method="module")
     (weights,) = variables["params"].values()
-    assert weights.tolist() == own.model.synapses.parts[0].values.tolist()
+    assert weights.tolist() == own.synapses.weight.tolist()
     # Another key draws other weights; guards and everything else are the same.
     other = module.init(jr.key(4), TRAIN)
     assert not jnp.array_equal(weights, *other["params"].values())
@@ -88,7 +88,7 @@ def test_a_linen_module_is_trained():
     dense = {"params": variables["params"]["Dense_0"]}
     module = wrapped.Linen(layer)
     own = {"params": variables["params"]["Linen_0"], "constants": variables["constants"]["Linen_0"]}
-    wanted = expected(module.apply(own, method="module")).model.synapses.parts[0].values
+    wanted = expected(module.apply(own, method="module")).synapses.weight
     np.testing.assert_allclose(*slopes["Linen_0"].values(), wanted, rtol=1e-5)
     trained = {"params": params["Linen_0"], "constants": own["constants"]}
     system = quietly(learn.to_system, module.apply(trained, method="module"), round=True)
@@ -149,9 +149,9 @@ def test_only_wrapped_layers_of_an_nnx_module_are_trained():
         return loss_of(model.layer(TRAIN))
 
     slopes = jax.tree.leaves(nnx.grad(loss)(Model(wrapped.NNX(own))))
-    (wanted,) = eqx.filter_grad(lambda own: loss_of(own(TRAIN)))(own).model.synapses.parts
-    assert len(slopes) == 1 and jnp.any(wanted.values != 0)
-    np.testing.assert_allclose(slopes[0], wanted.values, rtol=1e-5)
+    wanted = eqx.filter_grad(lambda own: loss_of(own(TRAIN)))(own).synapses.weight
+    assert len(slopes) == 1 and jnp.any(wanted != 0)
+    np.testing.assert_allclose(slopes[0], wanted, rtol=1e-5)
     with pytest.raises(ValueError, match="SpikingLayer"):
         Model(own)
     assert not jax.tree.leaves(nnx.grad(loss)(Model(nnx.data(own))))

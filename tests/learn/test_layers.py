@@ -79,7 +79,7 @@ def everything(seed):
     )
     leaky = learn.SpikingLeaky(3, 3, key=keys[2], threshold=5, decay=0.6, steps=STEPS)
     late = learn.LearnedDelays(learn.LinearSynapses(12, 3, key=keys[3]), (1, 0), per="source")
-    plain = learn.SpikingLayer(3, 2, key=keys[4], guard=2, steps=STEPS)
+    plain = learn.SpikingLayer(3, 2, key=keys[4], guard=1, scale=2.0, steps=STEPS)
     return learn.Sequential((first, pool, recurrent, leaky, plain), skips=[(0, 3, late), (3, 4)])
 
 
@@ -207,10 +207,8 @@ def test_sums_and_maxima_of_windows(shape, seed):
     most = np.stack([own.max(-1) for own in expected], -1).reshape(3, -1)
     given = jnp.asarray(train, jnp.float32)
     assert pool(given).tolist() == sums.tolist()
-    source, window_of = pool.windows.pairs()
-    wiring = learn.SynapseList(source, window_of, np.ones_like(source), np.zeros_like(source))
     sizes = pool.in_size, pool.out_size
-    assert delivered(wiring, sizes, train).tolist() == sums.tolist()
+    assert delivered(pool.synapses(), sizes, train).tolist() == sums.tolist()
     found = learn.MaxPool(channels, window, **options)(given)
     assert found[0].max() == 0 and found[1:].tolist() == most[:-1].tolist()
 
@@ -437,14 +435,17 @@ def test_counts_that_float32_does_not_hold_are_reported():
     options = {"key": jr.key(0), "steps": 8, "weight_range": (0, 2**22)}
     layers = [learn.SpikingLayer(1, 1, guard=guard, **options) for guard in (1, ())]
     layers = [
-        eqx.tree_at(lambda own: own.model.synapses.parts[0].values, layer, jnp.full((1, 1), weight))
+        eqx.tree_at(lambda own: own.synapses.weight, layer, jnp.full((1, 1), weight))
         for layer, weight in zip(layers, (1.0, 2.0**22), strict=True)
     ]
-    network, chained = learn.Sequential(layers), learn.chain(layers)
+    network = learn.Sequential(layers)
     is_exact = eqx.filter_jit(network.is_exact)
+    model = learn.relax(quietly(learn.to_system, network))
     for count in range(1, 6):
         counts = jnp.full((1, 2), float(count))
-        assert bool(is_exact(counts)) is (count < 4) is bool(chained.run(counts).is_exact)
+        spikes = jnp.pad(counts, ((0, 2), (0, 0)))
+        whole = learn.run(model, steps=8, spikes=spikes)
+        assert bool(is_exact(counts)) is (count < 4) is bool(whole.is_exact)
         assert network(counts).tolist() == [[count * 2.0**22] * 2]
     assert not network.is_exact(jnp.full(1, 2.0**24))
     assert not network.is_exact(jnp.zeros(1), input=jnp.full((1, 1), 2.0**24))
@@ -496,7 +497,7 @@ def dense(*sizes, **options):
         (
             lambda: [dense(2, 4), learn.MaxPool(1, 2, size=(4,))],
             {"skips": [(0, 2)]},
-            "leads into a pooling",
+            "leads into a MaxPool, which takes no other spikes",
         ),
     ],
 )
@@ -539,9 +540,12 @@ def test_layers_that_do_not_fit_are_refused(layers, options, message):
             ),
             "have delays already",
         ),
+        (lambda: dense(2, 3, bias=True, norm=learn.SpikingNorm(3)), "Leave `bias` out"),
         (
-            lambda: learn.chain([dense(2, 3)]),  # pyright: ignore[reportArgumentType]
-            "joins no SpikingBlock. Use `Sequential`",
+            lambda: learn.Sequential(
+                [learn.SpikingLayer(2, 3, key=jr.key(0), steps=STEPS, batch_first=True)]
+            ),
+            "Layer 1 has `batch_first=True`. Give that to the `Sequential` too",
         ),
         (lambda: dense(2, 3)(jnp.zeros((3, 4))), "up to 5 steps of 2 neurons"),
         (lambda: learn.Sequential([dense(2, 3)])(jnp.zeros(3)), r"Give \(2,\) or \(2, paths\)"),
@@ -564,8 +568,8 @@ def test_fits_report_how_layers_fire():
     options = {"epochs": 0, "key": jr.key(0), "batch_size": 3}
     first, last = quietly(learn.fit, model, loss, learn.Adam(), (counts,), **options).firing
     assert [own.population for own in (first, last)] == [
-        "the system of `.layers[0].neurons`",
-        "the system of `.layers[1].neurons`",
+        "the layer of `.layers[0]`",
+        "the layer of `.layers[1]`",
     ]
     sent = learn.total(model.response(counts).trains, batch_first=True)
     assert last.spikes == pytest.approx(float(jnp.mean(sent))) and last.neurons == 2
@@ -597,7 +601,7 @@ def test_a_network_is_exported_with_integers_only():
     assert learn.rounding(whole).change == 0
     part = eqx.tree_at(lambda own: own.synapses.weight, block, jnp.asarray([[2.25, -1.0]]))
     assert learn.rounding(part) == (0.25, "the weights of layer 1")
-    with pytest.raises(ValueError, match="the weights of layer 1 is 0.25 away from a whole"):
+    with pytest.raises(ValueError, match="Rounding changes the weights of layer 1 by up to 0.25"):
         learn.to_system(part)
     assert learn.to_system(part, round=True) == system
     low = eqx.tree_at(lambda own: own.neurons.model.low, whole, whole.neurons.model.low + 0.125)

@@ -352,7 +352,7 @@ def test_what_has_no_relaxation_is_refused():
 def test_parameters_that_are_no_numbers_of_spikes_are_not_exported():
     model = learn.relax(counter())
     part = eqx.tree_at(lambda m: m.low, model, model.low + 0.25)
-    with pytest.raises(ValueError, match="'low' of neuron 'x' is 0.25 away from a whole number"):
+    with pytest.raises(ValueError, match="Rounding changes 'low' of neuron 'x' by up to 0.25"):
         learn.to_system(part)
     assert learn.to_system(part, round=True) == learn.to_system(model)
     weights, rest = eqx.partition(model.synapses, eqx.is_inexact_array)

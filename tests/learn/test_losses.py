@@ -70,7 +70,7 @@ def test_losses_of_silent_outputs_are_finite(decoder):
 
 
 def weights_of(layer):
-    return layer.model.synapses.parts[0].values
+    return layer.synapses.weight
 
 
 def with_weights(layer, weights):

@@ -131,16 +131,18 @@ def test_layers_are_their_network():
     one, other = jr.split(jr.key(1))
     layers = [
         learn.SpikingLayer(3, 4, key=one, guard=2, scale=1.5, **options),
-        learn.SpikingLayer(4, 2, key=other, guard="a(aa)*", layout=CSR, **options),
+        learn.SpikingLayer(4, 2, key=other, guard="a(aa)*", **options),
     ]
-    layers[0] = eqx.tree_at(lambda x: x.model.low, layers[0], layers[0].model.low + 1)
+    layers[0] = eqx.tree_at(
+        lambda x: x.neurons.model.low, layers[0], layers[0].neurons.model.low + 1
+    )
     counts = jnp.asarray(PATTERNS)
     train = learn.count_train(counts, 9)
     for layer in layers:
         train = layer(train)
     network = learn.chain(layers)
     assert network(counts).tolist() == learn.total(train).tolist()
-    system = quietly(learn.to_system, network.model, round=True)
+    system = quietly(learn.to_system, network, round=True)
     for path, own in enumerate(PATTERNS.T.astype(int).tolist()):
         spikes = [*own, *[0] * 6]
         neurons = [
@@ -153,7 +155,7 @@ def test_layers_are_their_network():
     slopes = eqx.filter_grad(lambda layer: jnp.sum(layers[1](layer(learn.count_train(counts, 9)))))(
         layers[0]
     )
-    assert jnp.any(slopes.model.low != 0)
+    assert jnp.any(slopes.neurons.model.low != 0)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,7 @@ def test_layers_are_their_network():
 )
 def test_guards_of_layers(guard, rules):
     layer = learn.SpikingLayer(1, 1, key=jr.key(0), steps=2, guard=guard)
-    found = quietly(learn.to_system, layer.model, round=True).neurons[1].rules
+    found = quietly(learn.to_system, layer, round=True).neurons[1].rules
     assert found == snp.Neuron("x", 0, rules).rules
 
 
@@ -175,7 +177,7 @@ def test_layers_that_do_not_fit_are_refused():
     def layer(*sizes, steps=4):
         return learn.SpikingLayer(*sizes, key=jr.key(0), steps=steps)
 
-    with pytest.raises(ValueError, match="Layer 1 takes 4 inputs, but layer 0 has 3.*\n.*`steps`"):
+    with pytest.raises(ValueError, match="Layer 2 takes 4 inputs, but layer 1 has 3.*\n.*`steps`"):
         learn.chain([layer(2, 3), layer(4, 1, steps=5)])
     with pytest.raises(ValueError, match="There are no layers"):
         learn.chain([])
@@ -210,7 +212,7 @@ def test_populations_that_do_not_fit_are_refused():
         learn.SpikingNetwork((3, 1), RULES, key=jr.key(0), steps=4)
     with pytest.raises(ValueError, match=r"Projection \(0, 3\) names no population of 3"):
         network(projections=[(0, 3)])
-    with pytest.raises(ValueError, match="`counts` has 2 rows. Give 3"):
+    with pytest.raises(ValueError, match=r"`counts` has the shape .* Give \(3,\) or \(3, paths\)"):
         network()(jnp.zeros(2))
     with pytest.raises(ValueError, match="Give two whole numbers"):
         network(weight_range=(-0.5, 2))

@@ -410,7 +410,7 @@ def test_a_network_is_trained_and_written():
     assert all(jnp.any(x != 0) for x in jax.tree.leaves(found))
     moved = jax.tree.map(lambda x, g: x - 0.4 * jnp.sign(g), network.weights, found[0])
     network = eqx.tree_at(lambda n: n.weights, network, moved)
-    with pytest.raises(ValueError, match="the weight of node .* away from a whole number"):
+    with pytest.raises(ValueError, match="Rounding changes the weight of node .* by up to"):
         learn.to_nir(network)
     again = learn.from_nir(learn.to_nir(network, round=True), weight_range=(-3, 3))
     assert again(train).tolist() == network(train).tolist()
@@ -437,9 +437,26 @@ def test_networks_of_populations_are_written(reset):
     assert rows[10][1]["population_2"].tolist() == own.spikes[7:9].tolist()
 
 
+def test_sequential_networks_are_written():
+    """With a pooling, whose sums become weights of the next layer."""
+    options = {"steps": 6, "scale": 2.0}
+    first = learn.SpikingLayer(3, 4, key=jr.key(2), guard=2, **options)
+    pool = learn.SumPool(1, 2, size=(4,))
+    last = learn.SpikingLayer(2, 2, key=jr.key(3), guard=(), **options)
+    network = learn.Sequential([first, pool, last])
+    counts = jnp.asarray([3.0, 4, 2])
+    back = learn.from_nir(learn.to_nir(network, round=True))
+    train = learn.count_train(counts, 6)
+    wanted = network.response(counts).spikes
+    assert wanted.any() and back.response(train, steps=7).spikes.tolist() == wanted.tolist()
+    late = learn.SpikingRecurrent(3, 4, key=jr.key(0), steps=6, guard=2, delays=(1, 0))
+    with pytest.raises(ValueError, match="NIR has no delays"):
+        learn.to_nir(late, round=True)
+
+
 def test_layers_are_written_and_reset_rules_are_recognised():
     layer = learn.SpikingLayer(3, 4, key=jr.key(1), steps=8, guard=learn.relay(1), scale=0.0)
-    with pytest.raises(ValueError, match="away from a whole number"):
+    with pytest.raises(ValueError, match="Rounding changes the weights of layer 1"):
         learn.to_nir(learn.SpikingLayer(3, 4, key=jr.key(1), steps=8))
     assert isinstance(learn.to_nir(layer).nodes["population_1"], nir.IF)
     resets = ["a^2 -> a", "a^3/a^3 -> a", "a^4 -> a"]

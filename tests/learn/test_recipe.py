@@ -144,11 +144,13 @@ def test_layers_and_trains_may_have_the_batch_first():
 
 def test_a_batch_on_the_wrong_side_is_named():
     last, first = networks()
-    with pytest.raises(ValueError, match="has 40 rows. Give 3. .*`batch_first=True`"):
+    with pytest.raises(
+        ValueError, match=r"\(40, 3\). Give \(3,\) or \(3, paths\). .*`batch_first=True`"
+    ):
         last(COUNTS)
-    with pytest.raises(ValueError, match="has 40 columns. Give 3. .* leave `batch_first` out"):
+    with pytest.raises(ValueError, match=r"Give \(3,\) or \(paths, 3\). .* leave `batch_first`"):
         first(COUNTS.T)
-    with pytest.raises(ValueError, match=r"shape \(1, 40, 3\). Give one axis, or two with a batch"):
+    with pytest.raises(ValueError, match=r"shape \(1, 40, 3\). Give \(3,\) or \(paths, 3\)"):
         first(COUNTS[None])
     layer = learn.SpikingLayer(3, 4, key=jr.key(1), steps=5)
     with pytest.raises(ValueError, match="as a third axis .*`batch_first=True`"):

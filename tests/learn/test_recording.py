@@ -99,3 +99,19 @@ def test_a_penalty_and_a_loss_share_one_run():
         return str(eqx.filter_make_jaxpr(f)(made)[0]).count(" scan[")
 
     assert scans(both) == scans(loss) == 2  # input and hidden population
+
+
+def test_a_layer_is_recorded_with_its_train():
+    options = {"key": jr.key(0), "steps": 5, "guard": 2, "scale": 2.0}
+    layer = learn.SpikingLayer(3, 4, batch_first=True, **options)
+    train = jnp.asarray(np.random.default_rng(0).integers(0, 3, (2, 4, 3)), jnp.float32)
+    found, expected = learn.record(layer, train), layer.response(train)
+    assert found.response.trains.tolist() == expected.trains.tolist()
+    assert jnp.moveaxis(found.emissions[0], -1, 0).tolist() == expected.trains.tolist()
+    assert found.spikes[0].shape == (6, 4, 2) and not found.spikes[0][0].any()
+    assert found.spikes[0][-1].T.tolist() == expected.spikes.tolist()
+    pool = learn.SumPool(1, 3, size=(3,))
+    sums = learn.record(pool, jnp.moveaxis(train, 0, -1), ["0"])
+    assert sums.emissions["0"][:, 0].T.tolist() == train.sum(axis=2).tolist()
+    with pytest.raises(ValueError, match="Give up to 5 steps of 3 neurons"):
+        learn.record(layer, jnp.zeros((2, 4, 2)))

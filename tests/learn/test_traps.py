@@ -225,10 +225,10 @@ def test_what_fit_returns_is_exported():
     assert expected == quietly(learn.to_system, made, round=True)
     assert expected == quietly(learn.to_system, fitted, round=True)
     exact = quietly(learn.to_system, one, round=True)
-    assert exact == quietly(learn.to_system, one.model, round=True)
+    assert exact == quietly(learn.to_system, learn.Sequential([one]), round=True)
     rounded = learn.rounding(made.model)
     assert rounded == learn.rounding(made) == learn.rounding(fitted) and rounded.change > 0
-    with pytest.raises(ValueError, match=r"A tuple has no exact system .*`learn.chain\(layers\)`"):
+    with pytest.raises(ValueError, match=r"A tuple has no exact system .*`learn.Sequential\("):
         learn.to_system((one, one))
     with pytest.raises(ValueError, match="A Array|A ArrayImpl .* Pass a relaxed system, a layer"):
         learn.rounding(jnp.ones(3))

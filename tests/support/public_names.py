@@ -26,6 +26,10 @@ MODULES = (
     "snpjax.proliferation",
     "snpjax.learn",
     "snpjax.learn.flax",
+    "snpjax.learn.layers",
+    "snpjax.learn.nir",
+    "snpjax.learn.robustness",
+    "snpjax.learn.synapses",
     "snpjax.explore",
     "snpjax.check",
     "snpjax.io",
@@ -62,8 +66,9 @@ def public_names() -> dict[tuple[str, object], str]:
 
 
 def identity(name: str, value: object) -> tuple[str, object]:
-    """Constants of several names may be one object, such as -1."""
-    return name, id(value)
+    """Constants of several names may be one object, such as -1, and a package may wrap a function
+    of another."""
+    return name, id(inspect.unwrap(value) if inspect.isfunction(value) else value)
 
 
 def exported(module: ModuleType) -> Iterator[str]:

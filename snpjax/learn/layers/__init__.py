@@ -1,4 +1,4 @@
-"""Layers of exact neurons: convolutions, pooling, recurrence, leaks, delays and normalisation."""
+"""Layers of exact neurons: dense, convolutions, pooling, recurrence, leaks and normalisation."""
 
 from .abstract import (
     AbstractLayer as AbstractLayer,
@@ -6,16 +6,15 @@ from .abstract import (
     NeuronGroup as NeuronGroup,
 )
 from .assemble import initial_configuration as initial_configuration
-from .convolution import ConvSynapses as ConvSynapses
-from .delays import LearnedDelays as LearnedDelays
 from .leak import leaky as leaky
 from .norm import Drive as Drive, SpikingNorm as SpikingNorm
 from .pooling import MaxPool as MaxPool, SumPool as SumPool
-from .sequential import Sequential as Sequential
+from .sequential import Sequential as Sequential, chain as chain
 from .spiking import (
     AbstractSpikingLayer as AbstractSpikingLayer,
     SpikingBlock as SpikingBlock,
     SpikingConv as SpikingConv,
+    SpikingLayer as SpikingLayer,
     SpikingLeaky as SpikingLeaky,
     SpikingRecurrent as SpikingRecurrent,
 )

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from ...spiking.model.rule import Rule
 from ..exact_rules import rules_of_neurons
 from ..population import PopulationRun, SpikingPopulation
-from ..synapses import SynapseList
+from ..synapses.abstract import SynapseList
 from .norm import SpikingNorm
 
 
@@ -58,13 +58,9 @@ class LayerParts(NamedTuple):
 class AbstractLayer(eqx.Module):
     """A function of trains that is a part of an exact system: what `Sequential` joins.
 
-    What is asked for here is all that joining, running and exporting layers takes.
+    What is asked for here is all that joining, running and exporting layers takes. What is not
+    abstract suits a layer without parameters, and is replaced by others.
     """
-
-    @property
-    @abc.abstractmethod
-    def max_steps(self) -> int | None:
-        """The largest length of a train; `None` for any."""
 
     @property
     @abc.abstractmethod
@@ -78,18 +74,8 @@ class AbstractLayer(eqx.Module):
 
     @property
     @abc.abstractmethod
-    def population(self) -> SpikingPopulation | None:
-        """The neurons, if they have parameters."""
-
-    @property
-    @abc.abstractmethod
     def has_neurons(self) -> bool:
         """Whether the outputs are neurons."""
-
-    @property
-    @abc.abstractmethod
-    def is_smooth(self) -> bool:
-        """Whether firing itself is a smooth function, so that nothing is exact."""
 
     @abc.abstractmethod
     def run(
@@ -104,7 +90,8 @@ class AbstractLayer(eqx.Module):
         **Arguments:**
 
         - `train`: `(steps, inputs, *paths)` spikes from the inputs in each step.
-        - `more`: `(steps, outputs, *paths)` spikes that arrive in addition.
+        - `more`: `(steps, outputs, *paths)` spikes that arrive in addition; `None` always unless
+          `takes_more`.
         - `keeps`: whether to keep the spikes of all steps.
 
         **Returns:** a `PopulationRun`.
@@ -123,7 +110,26 @@ class AbstractLayer(eqx.Module):
     def parts(self) -> LayerParts:
         """The layer in the exact system. Parameters are rounded."""
 
-    @abc.abstractmethod
+    @property
+    def max_steps(self) -> int | None:
+        """The largest length of a train; `None` for any."""
+        return None
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether skips may lead to the outputs: whether `run` adds `more`."""
+        return False
+
+    @property
+    def population(self) -> SpikingPopulation | None:
+        """The neurons, if they have parameters."""
+        return None
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether firing itself is a smooth function, so that nothing is exact."""
+        return False
+
     def problem(self, received: int) -> str | None:
         """Why the layer cannot be part of a network, if it cannot, as the end of a sentence.
 
@@ -131,17 +137,18 @@ class AbstractLayer(eqx.Module):
 
         - `received`: the most that an input sends in a step.
         """
+        del received
+        return None
 
-    @abc.abstractmethod
     def roundings(self) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
         """By how much each parameter is rounded, with a name, without those of `population`."""
+        yield from ()
 
     @property
-    @abc.abstractmethod
     def norms(self) -> tuple[SpikingNorm, ...]:
         """Its normalisations. The layer is exported once all have `inference=True`."""
+        return ()
 
-    @abc.abstractmethod
     def observed(
         self, train: Float[Array, "steps inputs *paths"], momentum: float
     ) -> "AbstractLayer":
@@ -152,50 +159,8 @@ class AbstractLayer(eqx.Module):
         - `train`: `(steps, inputs, *paths)` spikes from the inputs in each step.
         - `momentum`: see `Sequential.observed`.
         """
-
-
-class AbstractPopulationLayer(AbstractLayer):
-    """A layer of neurons with parameters.
-
-    - `steps`: the largest length of a train.
-    """
-
-    steps: eqx.AbstractVar[int]
-
-    @property
-    @abc.abstractmethod
-    def population(self) -> SpikingPopulation:
-        """The neurons."""
-
-    @property
-    def max_steps(self) -> int:
-        """`steps`."""
-        return self.steps
-
-    @property
-    def out_size(self) -> int:
-        """The number of neurons."""
-        return self.population.size
-
-    @property
-    def has_neurons(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def is_smooth(self) -> bool:
-        """Whether the surrogate of the neurons is `Smooth`."""
-        return self.population.model.is_smooth
-
-    def most_sent(self, received: int) -> int:
-        """The most spikes that a rule sends, before training.
-
-        **Arguments:**
-
-        - `received`: is not used.
-        """
-        del received
-        return self.population.most_sent
+        del train, momentum
+        return self
 
 
 def group_of(

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Array, Float, Int, Integer
+from jaxtyping import Array, Int, Integer
 
 from ...spiking.model.rule import Rule
 from ...spiking.model.system import Neuron, SpikingSystem
-from ..population import SpikingPopulation
-from ..synapses import SynapseList, weight_changes
+from ..synapses.abstract import SynapseList, matches
 from .abstract import LayerParts, group_of
 from .sequential import Sequential
 
@@ -50,6 +49,8 @@ def assembled(network: Sequential) -> SpikingSystem:
     synapses: list[tuple[str, str, int]] = []
     for start, end, wiring in wirings:
         for source, target, weight, delay in zip(*map(np.ndarray.tolist, wiring), strict=True):
+            if not weight:
+                continue
             for step in range(1, delay + 1):
                 relays[start, source, step] = None
             synapses.append((_name(start, source, delay), f"{end}{{{target}}}", weight))
@@ -91,39 +92,13 @@ def initial_configuration(
     return np.concatenate([given.astype(int), own[len(given) :]])
 
 
-def roundings(network: Sequential) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
-    """By how much each parameter is rounded, with a name, without those of populations."""
-    for number, layer in enumerate(network.layers, 1):
-        for name, change in layer.roundings():
-            yield f"{name} of layer {number}", change
-    for place, synapses in zip(network.places, network.skips, strict=True):
-        yield f"the weights of the skip {place}", weight_changes(synapses)
-
-
-def populations(network: Sequential) -> Iterator[tuple[str, SpikingPopulation]]:
-    """Each population with parameters of its own, and which layer it is of."""
-    yield "the inputs", network.source
-    for number, layer in enumerate(network.layers, 1):
-        if layer.population is not None:
-            yield f"layer {number}", layer.population
-
-
 def _without_sums(
     parts: list[LayerParts], start: int, end: int, wiring: SynapseList
 ) -> tuple[int, int, SynapseList]:
     """The synapses from the neurons that a sum adds, instead of those from the sum."""
     while start > 0 and parts[start - 1].neurons is None:
         source, window, *_ = parts[start - 1].synapses
-        order = np.argsort(window, kind="stable")
-        count = np.bincount(
-            window, minlength=int(max(window.max(), wiring.source.max(initial=0))) + 1
-        )
-        begin = np.cumsum(count) - count
-        number = np.repeat(np.arange(len(wiring.source)), count[wiring.source])
-        within = np.arange(len(number)) - np.repeat(
-            np.cumsum(count[wiring.source]) - count[wiring.source], count[wiring.source]
-        )
-        pair = order[begin[wiring.source[number]] + within]
+        number, pair = matches(window, wiring.source)
         wiring = SynapseList(
             source[pair], wiring.target[number], wiring.weight[number], wiring.delay[number]
         )

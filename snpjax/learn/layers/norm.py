@@ -6,7 +6,7 @@ import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..synapses import AbstractSynapses
+from ..synapses.abstract import AbstractSynapses
 
 
 class Drive(eqx.Module):

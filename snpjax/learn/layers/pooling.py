@@ -1,50 +1,33 @@
 """Pooling of spikes: sums, and the maximum where it is exact."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from ...spiking.model.rule import Rule
 from ..population import PopulationRun
 from ..surrogate import AbstractSurrogate, FastSigmoid, Smooth, fires
-from ..synapses import SynapseList, check_sizes
-from .abstract import AbstractLayer, LayerParts, NeuronGroup, with_more
-from .windows import PerAxis, Windows, along_axes
+from ..synapses.abstract import SynapseList, check_sizes
+from ..synapses.windows import PerAxis, Windows, along_axes
+from .abstract import AbstractLayer, LayerParts, NeuronGroup
 
 
-class PoolWindows(eqx.Module):
-    """Windows in the image of each channel.
+class AbstractPool(AbstractLayer):
+    """A pooling of the spikes of each channel.
 
     - `channels`: of the sources.
-    - `windows`: those of one channel. Neurons that fill no window are left out.
+    - `windows`: those in the image of one channel. Neurons that fill no window are left out.
     """
 
-    channels: int = eqx.field(static=True)
-    windows: Windows = eqx.field(static=True)
-
-    def __init__(
-        self, channels: int, window: PerAxis, *, size: Sequence[int], stride: PerAxis | None = None
-    ):
-        check_sizes(channels=channels)
-        axes = tuple(int(length) for length in size)
-        kernel = along_axes("window", window, axes, 1)
-        stride = along_axes("stride", window if stride is None else stride, axes, 1)
-        ones, none = (1,) * len(axes), ((0, 0),) * len(axes)
-        self.channels, self.windows = channels, Windows(axes, kernel, stride, none, ones)
-        if min(self.out_shape) < 1:
-            raise ValueError(f"A window of {kernel} does not fit in {axes}. Give a smaller one.")
-
-    @property
-    def out_shape(self) -> tuple[int, ...]:
-        """The size of the image of windows in each channel."""
-        return self.windows.out_shape
+    channels: eqx.AbstractVar[int]
+    windows: eqx.AbstractVar[Windows]
 
     @property
     def in_size(self) -> int:
-        """The number of sources."""
+        """The number of inputs."""
         return self.channels * int(np.prod(self.windows.size))
 
     @property
@@ -53,14 +36,25 @@ class PoolWindows(eqx.Module):
         return self.channels * int(np.prod(self.out_shape))
 
     @property
-    def most(self) -> int:
+    def out_shape(self) -> tuple[int, ...]:
+        """The size of the image of windows in each channel, such as the `size` of the next
+        layer."""
+        return self.windows.out_shape
+
+    @property
+    def window_size(self) -> int:
         """The number of sources in a window."""
         return int(np.prod(self.windows.kernel))
 
     def sums(
         self, train: Float[Array, "steps sources *paths"]
     ) -> Float[Array, "steps windows *paths"]:
-        """The sum of each window."""
+        """The sum of each window.
+
+        **Arguments:**
+
+        - `train`: spikes from the sources in each step.
+        """
         size = self.windows.size
         given = train.reshape(train.shape[0], self.channels, *size, *train.shape[2:])
         starts = range(2, 2 + len(size))
@@ -76,17 +70,26 @@ class PoolWindows(eqx.Module):
         assert total is not None
         return total.reshape(train.shape[0], self.out_size, *train.shape[2:])
 
-    def pairs(self) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
-        """Each source with the windows that it is in."""
+    def synapses(self) -> SynapseList:
+        """From each source to its windows, with weight 1."""
         source, target, _ = self.windows.pairs()
         channel = np.arange(self.channels)[:, None]
         sources = (source + channel * int(np.prod(self.windows.size))).ravel()
-        return sources, (target + channel * int(np.prod(self.out_shape))).ravel()
+        targets = (target + channel * int(np.prod(self.out_shape))).ravel()
+        return SynapseList(sources, targets, np.ones_like(sources), np.zeros_like(sources))
 
-    def synapses(self) -> SynapseList:
-        """From each source to its windows, with weight 1."""
-        source, target = self.pairs()
-        return SynapseList(source, target, np.ones_like(source), np.zeros_like(source))
+
+def _windows(
+    channels: int, window: PerAxis, size: Sequence[int], stride: PerAxis | None
+) -> Windows:
+    check_sizes(channels=channels)
+    axes = tuple(int(length) for length in size)
+    kernel = along_axes("window", window, axes, 1)
+    stride = along_axes("stride", window if stride is None else stride, axes, 1)
+    found = Windows(axes, kernel, stride, ((0, 0),) * len(axes), (1,) * len(axes))
+    if min(found.out_shape) < 1:
+        raise ValueError(f"A window of {kernel} does not fit in {axes}. Give a smaller one.")
+    return found
 
 
 def _counts(
@@ -94,52 +97,6 @@ def _counts(
 ) -> Float[Array, "steps_and_one windows *paths"]:
     """What is in each window before the first step and after each, if nothing stays."""
     return jnp.concatenate([jnp.zeros_like(sums[:1]), sums])
-
-
-class AbstractPool(AbstractLayer):
-    """A pooling of the spikes of each channel."""
-
-    windows: eqx.AbstractVar[PoolWindows]
-
-    @property
-    def max_steps(self) -> None:
-        """Trains have any length."""
-        return None
-
-    @property
-    def in_size(self) -> int:
-        """The number of inputs."""
-        return self.windows.in_size
-
-    @property
-    def out_size(self) -> int:
-        """The number of windows."""
-        return self.windows.out_size
-
-    @property
-    def out_shape(self) -> tuple[int, ...]:
-        """The size of the image of windows in each channel, such as the `size` of the next
-        layer."""
-        return self.windows.out_shape
-
-    @property
-    def population(self) -> None:
-        """Neurons, if there are any, have no parameters."""
-        return None
-
-    def roundings(self) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
-        yield from ()
-
-    @property
-    def norms(self) -> tuple[()]:
-        """None."""
-        return ()
-
-    def observed(
-        self, train: Float[Array, "steps sources *paths"], momentum: float
-    ) -> "AbstractPool":
-        del train, momentum
-        return self
 
 
 class SumPool(AbstractPool):
@@ -150,7 +107,8 @@ class SumPool(AbstractPool):
     weights that are as many times as large as a window.
     """
 
-    windows: PoolWindows
+    channels: int = eqx.field(static=True)
+    windows: Windows = eqx.field(static=True)
 
     def __init__(
         self, channels: int, window: PerAxis, *, size: Sequence[int], stride: PerAxis | None = None
@@ -164,20 +122,16 @@ class SumPool(AbstractPool):
 
         **Raises:** `ValueError` for windows that do not fit.
         """
-        self.windows = PoolWindows(channels, window, size=size, stride=stride)
+        self.channels, self.windows = channels, _windows(channels, window, size, stride)
 
     def __call__(
         self, train: Float[Array, "steps sources *paths"]
     ) -> Float[Array, "steps windows *paths"]:
         """The sum of each window in each step."""
-        return self.windows.sums(train)
+        return self.sums(train)
 
     @property
     def has_neurons(self) -> bool:
-        return False
-
-    @property
-    def is_smooth(self) -> bool:
         return False
 
     def run(
@@ -187,18 +141,15 @@ class SumPool(AbstractPool):
         *,
         keeps: bool = False,
     ) -> PopulationRun:
-        sums = with_more(self(train), more)
+        del more
+        sums = self(train)
         return PopulationRun(sums, jnp.zeros_like(sums[0]), _counts(sums) if keeps else None)
 
     def most_sent(self, received: int) -> int:
-        return received * self.windows.most
+        return received * self.window_size
 
     def parts(self) -> LayerParts:
-        return LayerParts(None, self.windows.synapses())
-
-    def problem(self, received: int) -> str | None:
-        del received
-        return None
+        return LayerParts(None, self.synapses())
 
 
 class MaxPool(AbstractPool):
@@ -209,7 +160,8 @@ class MaxPool(AbstractPool):
     a neuron receives does not determine it, and `Sequential` and `to_system` refuse the layer.
     """
 
-    windows: PoolWindows
+    channels: int = eqx.field(static=True)
+    windows: Windows = eqx.field(static=True)
     surrogate: AbstractSurrogate
 
     def __init__(
@@ -228,19 +180,19 @@ class MaxPool(AbstractPool):
 
         **Raises:** `ValueError` for windows that do not fit.
         """
-        self.windows = PoolWindows(channels, window, size=size, stride=stride)
+        self.channels, self.windows = channels, _windows(channels, window, size, stride)
         self.surrogate = surrogate or FastSigmoid()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """Those of its neurons in the exact system."""
-        return tuple(Rule(k, k, 1) for k in range(1, self.windows.most + 1))
+        return tuple(Rule(k, k, 1) for k in range(1, self.window_size + 1))
 
     def __call__(
         self, train: Float[Array, "steps sources *paths"]
     ) -> Float[Array, "steps windows *paths"]:
         """What leaves the neurons in each step: a step later than what arrives at them."""
-        return self._sent(_counts(self.windows.sums(train)))
+        return self._sent(_counts(self.sums(train)))
 
     def _sent(
         self, counts: Float[Array, "steps_and_one windows *paths"]
@@ -265,8 +217,8 @@ class MaxPool(AbstractPool):
         *,
         keeps: bool = False,
     ) -> PopulationRun:
-        del more  # `Sequential` leads no skip here
-        counts = _counts(self.windows.sums(train))
+        del more
+        counts = _counts(self.sums(train))
         return PopulationRun(self._sent(counts), counts[-1], counts if keeps else None)
 
     def most_sent(self, received: int) -> int:
@@ -275,7 +227,7 @@ class MaxPool(AbstractPool):
 
     def parts(self) -> LayerParts:
         group = NeuronGroup([0], [list(self.rules)], self.out_size)
-        return LayerParts(group, self.windows.synapses())
+        return LayerParts(group, self.synapses())
 
     def problem(self, received: int) -> str | None:
         if received <= 1:

@@ -1,28 +1,31 @@
 """Layers one after the other, as one exact system."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from ..network import Response
+from ..network import AbstractPopulationNetwork, checked_counts, checked_input
 from ..population import PopulationRun, SpikingPopulation, shared_rules
 from ..relaxed import MAX_COUNT
 from ..rules import SENDER, Rules, most_sent, rules_of_guard
-from ..synapses import AbstractSynapses, OneToOneSynapses, arrivals
+from ..synapses.abstract import AbstractSynapses, arrivals
+from ..synapses.linear import OneToOneSynapses
 from .abstract import AbstractLayer
 from .norm import SpikingNorm
+from .spiking import AbstractSpikingLayer
 
 
 #: From which population, and to which.
 Skip: TypeAlias = tuple[int, int] | tuple[int, int, AbstractSynapses]
 
 
-class Sequential(eqx.Module):
+class Sequential(AbstractPopulationNetwork):
     """Layers one after the other behind a population of inputs, with skip connections: an exact SN
     P system with gradients.
 
@@ -73,6 +76,12 @@ class Sequential(eqx.Module):
         rules = rules_of_guard((source,) if isinstance(source, str) else source)
         joined = [_skip(given, skip) for skip in skips]
         problems = [*_misfits(given, most_sent(rules)), *_skip_problems(given, joined)]
+        if not batch_first:
+            problems += [
+                f"Layer {number} has `batch_first=True`. Give that to the `Sequential` too."
+                for number, layer in enumerate(given, 1)
+                if _is_batch_first(layer)
+            ]
         if problems:
             raise ValueError("\n".join(problems))
         self.layers, self.source = given, shared_rules(1, rules, copies=given[0].in_size)
@@ -86,39 +95,16 @@ class Sequential(eqx.Module):
         """Neurons of each population; of a `SumPool`, its windows."""
         return (self.source.size, *(layer.out_size for layer in self.layers))
 
-    def __call__(self, counts: Float[Array, "inputs *paths"]) -> Float[Array, "outputs *paths"]:
-        """How many spikes leave each output neuron, or remain in it where it has no rules; a second
-        axis is a batch, which is the first one with `batch_first`."""
-        found, population = self.response(counts), self.layers[-1].population
-        if population is not None and population.slots == 0:
-            return found.spikes
-        is_first = self.batch_first and found.spikes.ndim == 2
-        return jnp.sum(found.trains, axis=1 if is_first else 0)
+    @property
+    def only_counts(self) -> bool:
+        """Whether the outputs have no rules."""
+        population = self.layers[-1].population
+        return population is not None and population.slots == 0
 
-    def response(
-        self,
-        counts: Float[Array, "inputs *paths"],
-        *,
-        input: Float[Array, "train inputs *paths"] | None = None,
-    ) -> Response:
-        """What the last population does.
-
-        **Arguments:**
-
-        - `counts`: `(inputs, *paths)` initial spikes of the inputs.
-        - `input`: `(train, inputs, *paths)` spikes that arrive at the inputs from the environment,
-          in up to `steps` steps: entry t at the end of step t + 1.
-
-        With `batch_first` the axis of paths is the first one, of the arguments and of the result.
-
-        **Returns:** a `Response`.
-
-        **Raises:** `ValueError` for shapes that do not fit.
-        """
-        found = Response(*self._run(counts, input)[-1][:2])
-        if not self.batch_first or found.spikes.ndim == 1:
-            return found
-        return Response(*(jnp.moveaxis(own, -1, 0) for own in found))
+    @property
+    def is_smooth(self) -> bool:
+        """Whether firing itself is a smooth function in a layer, so that nothing is exact."""
+        return any(layer.is_smooth for layer in self.layers)
 
     def is_exact(
         self,
@@ -137,10 +123,9 @@ class Sequential(eqx.Module):
 
         **Raises:** `ValueError` for shapes that do not fit.
         """
-        runs = self._run(counts, input, keeps=True)
+        runs = self.runs(counts, input, keeps=range(len(self.sizes)))
         largest = [jnp.max(jnp.abs(x), initial=0) for x in jax.tree.leaves(runs)]
-        is_smooth = any(layer.is_smooth for layer in self.layers)
-        return (jnp.max(jnp.stack(largest)) < MAX_COUNT) & (not is_smooth)
+        return (jnp.max(jnp.stack(largest)) < MAX_COUNT) & (not self.is_smooth)
 
     def observed(
         self,
@@ -162,54 +147,66 @@ class Sequential(eqx.Module):
 
         **Returns:** the network with other statistics.
         """
-        runs = self._run(counts, input)
+        runs = self.runs(counts, input)
         layers = tuple(
-            layer.observed(before.trains, momentum)
-            for layer, before in zip(self.layers, runs, strict=False)
+            layer.observed(runs[number].trains, momentum)
+            for number, layer in enumerate(self.layers)
         )
         return eqx.tree_at(lambda own: own.layers, self, layers)
 
-    def _run(
+    def runs(
         self,
-        counts: Float[Array, "inputs *paths"],
-        input: Float[Array, "..."] | None,
+        counts: Float[Array | np.ndarray, "..."],
+        input: Float[Array | np.ndarray, "..."] | None = None,
         *,
-        keeps: bool = False,
-    ) -> list[PopulationRun]:
-        """What every population does."""
-        counts, size = jnp.asarray(counts, jnp.float32), self.source.size
-        is_first = self.batch_first and counts.ndim == 2
-        shape, counts = counts.shape, counts.T if is_first else counts
-        if not 1 <= counts.ndim <= 2 or len(counts) != size:
-            batch = f"(paths, {size})" if self.batch_first else f"({size}, paths)"
-            raise ValueError(f"`counts` has the shape {shape}. Give ({size},) or {batch}.")
-        if input is not None and is_first:
-            input = jnp.moveaxis(input, 0, -1)
-        arriving = jnp.zeros((self.steps, *counts.shape))
-        if input is not None:
-            if len(input) > self.steps or input.shape[1:] != counts.shape:
-                raise ValueError(
-                    f"`input` has the shape {input.shape}. Give up to {self.steps} steps of "
-                    f"{counts.shape}."
-                )
-            arriving = arriving.at[: len(input)].set(input)
+        keeps: Collection[int] = (),
+    ) -> dict[int, PopulationRun]:
+        counts = checked_counts(self, counts)
+        arriving = checked_input(self, input, counts)
+        if arriving is None:
+            arriving = jnp.zeros((self.steps, *counts.shape))
         # What inputs send says nothing of the network: their tap is left out.
         source = replace(self.source, model=replace(self.source.model, tap=None))
-        runs = [source.run(arriving, initial=counts, keeps=keeps)]
+        runs = {0: source.run(arriving, initial=counts, keeps=0 in keeps)}
         for number, layer in enumerate(self.layers, 1):
             more = None
             for (start, end), synapses in zip(self.places, self.skips, strict=True):
                 if end == number:
-                    own = synapses if layer.is_smooth else synapses.exact()
+                    own = synapses.clipped() if layer.is_smooth else synapses.exact()
                     got = arrivals(own, runs[start].trains, layer.is_smooth)
                     more = got if more is None else more + got
-            runs.append(layer.run(runs[-1].trains, more, keeps=keeps))
+            runs[number] = layer.run(runs[number - 1].trains, more, keeps=number in keeps)
         return runs
 
     @property
     def norms(self) -> tuple[SpikingNorm, ...]:
         """The normalisations of the layers."""
         return tuple(norm for layer in self.layers for norm in layer.norms)
+
+
+def chain(layers: Sequence[AbstractLayer], /, *, source: Rules = SENDER) -> Sequential:
+    """Join layers into one network, with the batch where the layers have it: see `Sequential`.
+
+    Its response to counts is that of the layers, called one after the other, to what the inputs
+    send (`count_train`).
+
+    **Arguments:**
+
+    - `layers`: layers whose sizes match, with the same `steps` and `batch_first`.
+    - `source`: the rule or rules of the input neurons; by default one spike in each step.
+
+    **Returns:** a `Sequential`.
+
+    **Raises:** `ValueError` for layers that do not fit together.
+    """
+    firsts = {_is_batch_first(layer) for layer in layers}
+    if len(firsts) > 1:
+        raise ValueError("The layers have several `batch_first`. Give all the same.")
+    return Sequential(layers, source=source, batch_first=True in firsts)
+
+
+def _is_batch_first(layer: AbstractLayer) -> bool:
+    return isinstance(layer, AbstractSpikingLayer) and layer.batch_first
 
 
 def _misfits(layers: tuple[AbstractLayer, ...], sent: int) -> list[str]:
@@ -260,6 +257,10 @@ def _skip_problems(
                 f"The skip {(start, end)} joins {sizes[0]} neurons to {sizes[1]}, but its synapses "
                 f"join {synapses.in_size} to {synapses.out_size}. Give it other synapses."
             )
-        if layers[end - 1].population is None:
-            problems.append(f"The skip {(start, end)} leads into a pooling. Choose another layer.")
+        if not layers[end - 1].takes_more:
+            kind = type(layers[end - 1]).__name__
+            problems.append(
+                f"The skip {(start, end)} leads into a {kind}, which takes no other spikes. Choose "
+                "another layer."
+            )
     return problems

@@ -5,24 +5,28 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import equinox as eqx
+import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from ..initial import spread_into
 from ..network import Response, check_train
 from ..population import PopulationRun, SpikingPopulation, shared_rules
 from ..rules import Rules, rules_of_guard
 from ..surrogate import AbstractSurrogate, rounded
-from ..synapses import AbstractSynapses, LinearSynapses, arrivals, weight_changes
-from .abstract import AbstractPopulationLayer, LayerParts, group_of, with_more
-from .convolution import ConvSynapses
-from .delays import LearnedDelays
+from ..synapses.abstract import AbstractSynapses, arrivals
+from ..synapses.convolution import ConvSynapses
+from ..synapses.delays import LearnedDelays
+from ..synapses.linear import LinearSynapses
+from ..synapses.windows import PerAxis
+from ..weights import drawn
+from .abstract import AbstractLayer, LayerParts, group_of, with_more
 from .leak import leaky
 from .norm import Drive, SpikingNorm, drive_of
-from .windows import PerAxis
 
 
-class AbstractSpikingLayer(AbstractPopulationLayer):
+class AbstractSpikingLayer(AbstractLayer):
     """A population of neurons behind synapses with trained weights, from trains to trains.
 
     What arrives in one step is read by the rules of the next. `Sequential` joins layers, and
@@ -34,6 +38,12 @@ class AbstractSpikingLayer(AbstractPopulationLayer):
     - `recurrent`: synapses from the neurons to themselves.
     - `norm`: the normalisation of what arrives through `synapses`.
     - `steps`: the largest length of a train.
+    - `bias`: spikes that the neurons of each channel have at first, in addition to those of
+      `neurons`. A negative number raises the bounds of their guards, or without rules is their
+      number of spikes.
+    - `batch_first`: whether the batch is the first axis of trains and of what is returned, instead
+      of the last one.
+    - `is_padded`: whether a run has `steps` steps, also that of a shorter train.
     """
 
     synapses: AbstractSynapses
@@ -41,6 +51,9 @@ class AbstractSpikingLayer(AbstractPopulationLayer):
     recurrent: AbstractSynapses | None
     norm: SpikingNorm | None
     steps: int = eqx.field(static=True)
+    bias: Float[Array, " channels"] | None = None
+    batch_first: bool = eqx.field(static=True, default=False)
+    is_padded: bool = eqx.field(static=True, default=False)
 
     @abc.abstractmethod
     def __init__(self):
@@ -52,40 +65,82 @@ class AbstractSpikingLayer(AbstractPopulationLayer):
         return self.synapses.in_size
 
     @property
+    def out_size(self) -> int:
+        """The number of neurons."""
+        return self.neurons.size
+
+    @property
     def population(self) -> SpikingPopulation:
         """`neurons`."""
         return self.neurons
 
-    def __call__(
-        self, train: Float[Array, "train inputs *paths"]
-    ) -> Float[Array, "train outputs *paths"]:
+    @property
+    def max_steps(self) -> int:
+        """`steps`."""
+        return self.steps
+
+    @property
+    def has_neurons(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def takes_more(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the surrogate of the neurons is `Smooth`."""
+        return self.neurons.model.is_smooth
+
+    def most_sent(self, received: int) -> int:
+        """The most spikes that a rule sends, before training.
+
+        **Arguments:**
+
+        - `received`: is not used.
+        """
+        del received
+        return self.neurons.most_sent
+
+    def __call__(self, train: Float[Array | np.ndarray, "..."]) -> Float[Array, "..."]:
         """What leaves the neurons in each step."""
         return self.response(train).trains
 
     def response(
         self,
-        train: Float[Array, "train inputs *paths"],
-        more: Float[Array, "train outputs *paths"] | None = None,
+        train: Float[Array | np.ndarray, "..."],
+        more: Float[Array, "..."] | None = None,
     ) -> Response:
         """Run the layer and return its emissions and its final spikes.
 
         **Arguments:**
 
         - `train`: `(train, inputs)` or `(train, inputs, paths)` spikes from the inputs in each
-          step.
-        - `more`: `(train, outputs, *paths)` spikes that arrive at the neurons in addition.
+          step; `(paths, train, inputs)` with `batch_first`.
+        - `more`: `(steps, outputs, *paths)` spikes that arrive at the neurons in addition, or
+          `(paths, steps, outputs)`.
 
-        **Returns:** a `Response`, of as many steps as `train` has.
+        **Returns:** a `Response`, of as many steps as `train` has; of `steps` steps if
+        `is_padded`.
 
         **Raises:** `ValueError` for a train of another number of inputs, or of more than `steps`.
         """
-        check_train(train, self.steps, self.in_size)
-        return Response(*self.run(train, more)[:2])
+        train = jnp.asarray(train, jnp.float32)
+        check_train(train, self.steps, self.in_size, self.batch_first)
+        if not self.batch_first or train.ndim == 2:
+            return Response(*_run(self, train, more)[:2])
+        train, more = (
+            jnp.moveaxis(train, 0, -1),
+            None if more is None else jnp.moveaxis(more, 0, -1),
+        )
+        return Response(*_run(self, train, more)[:2]).paths_first()
 
     def run(
         self,
         train: Float[Array, "train inputs *paths"],
-        more: Float[Array, "train outputs *paths"] | None = None,
+        more: Float[Array, "steps outputs *paths"] | None = None,
         *,
         keeps: bool = False,
     ) -> PopulationRun:
@@ -93,7 +148,11 @@ class AbstractSpikingLayer(AbstractPopulationLayer):
         if self.norm is not None:
             drive = self.norm.running if self.norm.inference else self.drive(train)
         synapses, offset, recurrent = self.exact(drive)
-        arriving = with_more(arrivals(synapses, train, self.is_smooth), more)
+        arriving = arrivals(synapses, train, self.is_smooth)
+        if self.is_padded:
+            missing = (0, self.steps - len(train)), *((0, 0),) * (train.ndim - 1)
+            arriving = jnp.pad(arriving, missing)
+        arriving = with_more(arriving, more)
         return self.neurons.run(arriving, offset=offset, feedback=recurrent, keeps=keeps)
 
     def drive(self, train: Float[Array, "train inputs *paths"]) -> Drive:
@@ -115,15 +174,15 @@ class AbstractSpikingLayer(AbstractPopulationLayer):
 
         - `drive`: the statistics for `norm`, if there is one.
         """
-        synapses, offset = self.synapses, None
+        synapses, offset, recurrent = self.synapses, self.bias, self.recurrent
         if self.norm is not None and drive is not None:
             synapses, offset = self.norm.folded(synapses, drive)
         if self.is_smooth:
-            return synapses, offset, self.recurrent
+            return synapses.clipped(), offset, None if recurrent is None else recurrent.clipped()
         return (
             synapses.exact(),
             None if offset is None else rounded(offset),
-            None if self.recurrent is None else self.recurrent.exact(),
+            None if recurrent is None else recurrent.exact(),
         )
 
     def parts(self) -> LayerParts:
@@ -131,18 +190,16 @@ class AbstractSpikingLayer(AbstractPopulationLayer):
         back = None if recurrent is None else recurrent.wiring()
         return LayerParts(group_of(self.neurons, offset), synapses.wiring(), back)
 
-    def problem(self, received: int) -> str | None:
-        del received
-        return None
-
     def roundings(self) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
         synapses = self.synapses
         if self.norm is not None:
             synapses, offset = self.norm.folded(synapses, self.norm.running)
             yield "the initial spikes from the norm", np.round(offset) - offset
-        yield "the weights", weight_changes(synapses)
+        yield "the weights", synapses.changes()
         if self.recurrent is not None:
-            yield "the recurrent weights", weight_changes(self.recurrent)
+            yield "the recurrent weights", self.recurrent.changes()
+        if self.bias is not None:
+            yield "the bias", np.round(self.bias) - self.bias
 
     @property
     def norms(self) -> tuple[SpikingNorm, ...]:
@@ -158,6 +215,61 @@ class AbstractSpikingLayer(AbstractPopulationLayer):
         return eqx.tree_at(lambda own: own.norm, self, norm)
 
 
+@eqx.filter_jit
+def _run(
+    layer: AbstractSpikingLayer,
+    train: Float[Array, "train inputs *paths"],
+    more: Float[Array, "steps outputs *paths"] | None,
+) -> PopulationRun:
+    return layer.run(train, more)
+
+
+class SpikingLayer(AbstractSpikingLayer):
+    """A population behind all-to-all weights, with which it fires at first."""
+
+    def __init__(
+        self,
+        in_size: int,
+        out_size: int,
+        *,
+        key: Key[Array, ""],
+        steps: int = 20,
+        guard: int | Rules = 8,
+        weight_range: tuple[float, float] = (-3, 3),
+        scale: float | None = None,
+        surrogate: AbstractSurrogate | None = None,
+        bias: bool = False,
+        batch_first: bool = False,
+    ):
+        """**Arguments:**
+
+        - `in_size`, `out_size`: the numbers of inputs and of neurons.
+        - `key`: for the initial weights; it is consumed.
+        - `steps`: the length of each run, and the largest length of a train.
+        - `guard`: when a neuron fires. A number n stands for `a{n,}/a^n -> a`, and a regular
+          expression for a rule that consumes the least count it accepts and sends one spike. Pass
+          other rules as they are, and `()` for a layer that only counts.
+        - `weight_range`, `scale`, `surrogate`: see `SpikingNetwork`.
+        - `bias`: train a number of initial spikes for each neuron, see `AbstractSpikingLayer`.
+        - `batch_first`: put the batch first in trains, `(paths, train, inputs)`, and in what is
+          returned, `(paths, steps, outputs)` and `(paths, outputs)`.
+
+        **Raises:** `ValueError` for sizes below 1, or a guard that does not parse or accepts no
+        count.
+        """
+        one = jr.split(key, 1)[0]
+        synapses = LinearSynapses(in_size, out_size, key=one, weight_range=weight_range, scale=0)
+        self.recurrent, self.norm, self.steps = None, None, steps
+        self.neurons = _neurons(synapses, None, None, steps, guard, surrogate)
+        spread = scale
+        if scale is None:
+            spread = spread_into(self.neurons, float(in_size), weight_range, mean=steps / 2)
+        weight = drawn(one, (out_size, in_size), weight_range, spread)
+        self.synapses = synapses.with_weight(weight)
+        self.bias = jnp.zeros(out_size) if bias else None
+        self.batch_first, self.is_padded = batch_first, True
+
+
 class SpikingBlock(AbstractSpikingLayer):
     """A layer of given parts."""
 
@@ -170,6 +282,7 @@ class SpikingBlock(AbstractSpikingLayer):
         recurrent: AbstractSynapses | None = None,
         norm: SpikingNorm | None = None,
         surrogate: AbstractSurrogate | None = None,
+        bias: bool = False,
     ):
         """**Arguments:**
 
@@ -180,12 +293,16 @@ class SpikingBlock(AbstractSpikingLayer):
         - `recurrent`: synapses from the neurons to themselves.
         - `norm`: the normalisation of what arrives through `synapses`.
         - `surrogate`: see `relax`.
+        - `bias`: train a number of initial spikes for each channel, see `AbstractSpikingLayer`.
 
-        **Raises:** `ValueError` for parts that do not fit together, and for a `norm` of neurons
-        without rules.
+        **Raises:** `ValueError` for parts that do not fit together, for a `norm` of neurons without
+        rules, and for `norm` with `bias`.
         """
+        if bias and norm is not None:
+            raise ValueError("`norm` has an `offset`, which is a bias. Leave `bias` out.")
         self.synapses, self.recurrent, self.norm, self.steps = synapses, recurrent, norm, steps
         self.neurons = _neurons(synapses, recurrent, norm, steps, guard, surrogate)
+        self.bias = jnp.zeros(synapses.channels) if bias else None
 
 
 class SpikingConv(AbstractSpikingLayer):

@@ -3,15 +3,12 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-import equinox as eqx
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..layers.convolution import ConvSynapses
-from ..layers.windows import Windows, paddings
-from ..synapses import with_weight
+from ..synapses.convolution import convolved
+from ..synapses.windows import Windows, paddings
 
 
 UnitKind: TypeAlias = Literal["Input", "I", "IF", "LIF", "Threshold"]
@@ -150,19 +147,7 @@ def applied(
         groups = operator.in_shape[0]
         weight = jnp.ones((groups, 1, *operator.kernel))
     assert weight is not None
-    synapses = eqx.filter_eval_shape(  # instead of drawing weights
-        ConvSynapses,
-        operator.in_shape[0],
-        weight.shape[0],
-        operator.kernel,
-        size=operator.in_shape[1:],
-        key=jr.key(0),
-        stride=operator.stride,
-        padding=0 if operator.padding == "valid" else operator.padding,
-        dilation=operator.dilation,
-        groups=groups,
-    )
-    return with_weight(synapses, weight).deliver(matrix.T).T
+    return convolved(matrix.T, weight, operator.windows, groups).T
 
 
 def unused(name: str, names: Collection[str]) -> str:

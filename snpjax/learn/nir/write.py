@@ -9,10 +9,11 @@ from jaxtyping import Float, Int
 from snpjax_formats import Sum
 
 from ..._text.optional import nir
-from ..export import rounding
-from ..layer import SpikingLayer
+from ..export import rounding, to_system
+from ..layers.abstract import AbstractLayer
+from ..layers.sequential import Sequential
 from ..network import SpikingNetwork
-from ..relaxed import RelaxedSystem, constants_of
+from ..relaxed import RelaxedSystem, constants_of, relax
 from ..surrogate import rounded, within
 from .network import NirNetwork
 from .read import Reset, most_arriving
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def to_nir(
-    model: NirNetwork | SpikingNetwork | SpikingLayer,
+    model: NirNetwork | SpikingNetwork | Sequential | AbstractLayer,
     /,
     *,
     dt: float | None = None,
@@ -42,13 +43,13 @@ def to_nir(
     - Neurons that fire at each count from n on and leave the same number become an `IF` with
       `v_threshold` n - 1/2; if they also forget smaller counts, an `LIF` with tau = dt.
     - Neurons without rules become an `I`.
-    - The input population of a `SpikingNetwork` becomes the `Input`, which receives what these
-      neurons send: `count_train` of its counts. Weights become a `Linear` for each projection, and
-      those of a `NirNetwork` the nodes that they were read from.
+    - The input population becomes the `Input`, which receives what these neurons send:
+      `count_train` of its counts. Weights become a `Linear` for each projection, also those of a
+      convolution, and those of a `NirNetwork` the nodes that they were read from.
 
     **Arguments:**
 
-    - `model`: the network.
+    - `model`: the network, or a layer.
     - `dt`: the length of a step in the unit of time of the graph; by default that of a
       `NirNetwork`, else 1.
     - `reset`: what readers of the graph do at a spike of an `IF`, as in `from_nir`.
@@ -63,8 +64,9 @@ def to_nir(
     library = nir()
     parts = _of_nir(model, round) if isinstance(model, NirNetwork) else _of_network(model, round)
     step = dt or (model.dt if isinstance(model, NirNetwork) else 1.0)
+    wiring, operators = parts.wiring, dict(parts.wiring.operators)
     firing, problems = [], []
-    for unit, tables, start in zip(parts.units, parts.tables, parts.initial, strict=True):
+    for unit, tables, start in zip(wiring.units, parts.tables, parts.initial, strict=True):
         own = firing_of(tables, unit.kind if isinstance(model, NirNetwork) else None)
         if unit.kind == "Input":
             own = NirFiring("Input", np.zeros(unit.size, np.int64))
@@ -79,44 +81,43 @@ def to_nir(
         raise ValueError("NIR has no nodes for the network:\n" + "\n".join(problems))
 
     nodes: dict[str, Any] = dict(parts.nodes)
-    senders = {unit.sender: unit.name for unit in parts.units}
+    senders = {unit.sender: unit.name for unit in wiring.units}
     edges: list[tuple[str, str]] = []
-    for unit, own in zip(parts.units, firing, strict=True):
+    for unit, own in zip(wiring.units, firing, strict=True):
         made, inner, sender = _unit_nodes(unit, own, parts.gains.get(unit.name), step, reset, nodes)
         nodes |= made
         edges += inner
         senders[unit.sender] = sender
-    edges += [(senders.get(source, source), target) for source, target in parts.edges]
-    (last,) = (source for source, target in parts.edges if target == parts.output)
-    is_operator = last in parts.operators
-    shape = parts.operators[last].out_shape if is_operator else parts.units[parts.read].shape
-    nodes[parts.output] = library.Output({"output": np.asarray(shape)})
+    edges += [(senders.get(source, source), target) for source, target in wiring.edges]
+    (last,) = (source for source, target in wiring.edges if target == wiring.output)
+    is_operator = last in operators
+    shape = operators[last].out_shape if is_operator else wiring.units[wiring.read].shape
+    nodes[wiring.output] = library.Output({"output": np.asarray(shape)})
     graph = library.NIRGraph(nodes, edges, type_check=False)
     # nir 1.0.8 infers wrong shapes behind several groups and kernels that are not square.
     if not any(
         operator.kind == "Conv2d"
         and (operator.groups > 1 or len(set(np.shape(nodes[name].weight)[2:])) > 1)
-        for name, operator in parts.operators.items()
+        for name, operator in operators.items()
     ):
         graph.infer_types()
     return graph
 
 
 class _Parts(NamedTuple):
-    """A network as units and nodes between them."""
+    """A network as a graph, and its numbers."""
 
-    units: Sequence[Unit]
+    wiring: NirWiring
     tables: Sequence[Tables]
     initial: Sequence[Int[np.ndarray, " neurons"]]
     gains: Mapping[str, Int[np.ndarray, " neurons"]]
     arriving: Sequence[Arriving]
-    max_input: int
     nodes: Mapping[str, Any]
-    edges: Sequence[tuple[str, str]]
-    output: str
-    read: int
-    operators: Mapping[str, Operator]
-    wiring: NirWiring
+
+    @property
+    def max_input(self) -> int:
+        """The most spikes that an input sends in a step."""
+        return int(self.tables[0].produce[self.tables[0].is_slot].max(initial=0))
 
 
 def _of_nir(network: NirNetwork, round: bool) -> _Parts:
@@ -140,30 +141,13 @@ def _of_nir(network: NirNetwork, round: bool) -> _Parts:
         for table in (network.weights, network.biases)
     ]
     nodes = {name: _node(op, name, *numbers) for name, op in wiring.operators}
-    return _Parts(
-        units=wiring.units,
-        tables=tables,
-        initial=initial,
-        gains={name: np.asarray(gain) for name, gain in network.gains.items()},
-        arriving=network.arriving(),
-        max_input=int(tables[0].produce[tables[0].is_slot].max(initial=0)),
-        nodes=nodes,
-        edges=wiring.edges,
-        output=wiring.output,
-        read=wiring.read,
-        operators=dict(wiring.operators),
-        wiring=wiring,
-    )
+    gains = {name: np.asarray(gain) for name, gain in network.gains.items()}
+    return _Parts(wiring, tables, initial, gains, network.arriving(), nodes)
 
 
-def _of_network(network: SpikingNetwork | SpikingLayer, round: bool) -> _Parts:
-    library, model = nir(), network.model
-    if isinstance(network, SpikingLayer):
-        sizes, projections = (network.place.start, network.place.size), ((0, 1),)
-    else:
-        sizes, projections = network.sizes, network.projections
-    change, where = rounding(model)
-    _check_change(change, where, round)
+def _of_network(network: SpikingNetwork | Sequential | AbstractLayer, round: bool) -> _Parts:
+    library = nir()
+    model, sizes, matrices = _matrices(network, round)
     tables, initial = _tables(model, np.cumsum([0, *sizes]))
     names = ["input", *(f"population_{p}" for p in range(1, len(sizes)))]
     units = [
@@ -173,10 +157,7 @@ def _of_network(network: SpikingNetwork | SpikingLayer, round: bool) -> _Parts:
     arriving: list[Arriving] = [{} for _ in sizes]
     nodes: dict[str, Any] = {}
     edges = []
-    synapses = constants_of(model).synapses
-    assert isinstance(synapses, Sum)
-    for (source, target), part in zip(projections, synapses.parts, strict=True):
-        matrix = part.to_dense().astype(np.float32)
+    for (source, target), matrix in matrices.items():
         name = f"linear_{source}_{target}"
         arriving[target][source] = matrix  # pyright: ignore
         nodes[name] = library.Linear(matrix)
@@ -184,29 +165,46 @@ def _of_network(network: SpikingNetwork | SpikingLayer, round: bool) -> _Parts:
     edges.append((names[-1], "output"))
     if arriving[0]:
         raise ValueError("A projection leads to the input population. NIR has inputs without one.")
-    # A layer has no rules at its inputs, whose trains may be any.
-    most = int(tables[0].produce[tables[0].is_slot].max(initial=0)) or 1
-    wiring = NirWiring(tuple(units), (), (), "output", len(sizes) - 1)
-    return _Parts(
-        units,
-        tables,
-        initial,
-        {},
-        arriving,
-        most,
-        nodes,
-        edges,
-        "output",
-        len(sizes) - 1,
-        {},
-        wiring,
+    wiring = NirWiring(tuple(units), (), tuple(edges), "output", len(sizes) - 1)
+    return _Parts(wiring, tables, initial, {}, arriving, nodes)
+
+
+def _matrices(
+    network: SpikingNetwork | Sequential | AbstractLayer, round: bool
+) -> tuple[RelaxedSystem, Sequence[int], dict[tuple[int, int], Float[np.ndarray, "..."]]]:
+    """The relaxed system, the sizes of its populations, and the weights between them."""
+    if isinstance(network, SpikingNetwork):
+        _check_change(*rounding(network.model), round)
+        synapses = constants_of(network.model).synapses
+        assert isinstance(synapses, Sum)
+        given = zip(network.projections, synapses.parts, strict=True)
+        found = {pair: part.to_dense().astype(np.float32) for pair, part in given}
+        return network.model, network.sizes, found
+    system = to_system(network, round=round)
+    populations = [
+        int(neuron.name.partition("{")[0]) for neuron in system.neurons if "d{" not in neuron.name
+    ]
+    if len(populations) < system.num_neurons:
+        raise ValueError("NIR has no delays. Choose other synapses.")
+    numbers, starts, sizes = np.unique(populations, return_index=True, return_counts=True)
+    model = relax(system)
+    weights = model.synapses.to_dense()
+    blocks = {
+        (s, t): weights[starts[t] : starts[t] + sizes[t], starts[s] : starts[s] + sizes[s]]
+        for s in range(len(numbers))
+        for t in range(len(numbers))
+    }
+    return (
+        model,
+        sizes.tolist(),
+        {(s, t): block for (s, t), block in blocks.items() if t == s + 1 or block.any()},
     )
 
 
 def _check_change(change: float, where: str, round: bool) -> None:
     if change and not round:
         raise ValueError(
-            f"{where} is {change:.3g} away from a whole number. Give `round=True` to write the "
+            f"Rounding changes {where} by up to {change:.3g}. Give `round=True` to write the "
             "rounded network, which is what runs compute."
         )
 
@@ -239,7 +237,9 @@ def _bound_problems(parts: _Parts, firing: Sequence[NirFiring]) -> list[str]:
     """Neurons that may hold more spikes than they have rules for."""
     most = most_arriving(parts.wiring, parts.arriving, parts.max_input)
     problems = []
-    for unit, own, largest, received in zip(parts.units, firing, most, parts.arriving, strict=True):
+    for unit, own, largest, received in zip(
+        parts.wiring.units, firing, most, parts.arriving, strict=True
+    ):
         if own.most is None:
             continue
         bound = largest if own.kind == "LIF" else own.least - 1 + largest

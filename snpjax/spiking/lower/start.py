@@ -37,16 +37,16 @@ def started(
     **Raises:** `ValueError` for what does not fit the system.
     """
     assert isinstance(machine, AbstractSpikingMachine)
-    is_signed = isinstance(system.variant, AntiSpikes)
+    has_anti_spikes = isinstance(system.variant, AntiSpikes)
     if inputs is not None:
-        machine = with_inputs(machine, _trains(system, inputs, is_signed))
+        machine = with_inputs(machine, _trains(system, inputs, has_anti_spikes))
     if isinstance(initial, SpikingState):
         _check_size(system, initial)
         machine, state = continued(machine, initial)
     else:
         state = _initial(machine)
         if initial is not None:
-            spikes = _spikes(system, initial, is_signed, np.asarray(state.spikes))
+            spikes = _spikes(system, initial, system.signed, np.asarray(state.spikes))
             if spikes.ndim == 2:
                 state = _of_paths(state, spikes.shape[1])
             state = eqx.tree_at(lambda x: x.spikes, state, spikes)

@@ -9,15 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from ..synapses import (
-    PRECISION,
-    AbstractSynapses,
-    SynapseList,
-    WeightSet,
-    drawn,
-    with_allowed,
-    with_weight,
-)
+from ..weights import WeightSet, drawn
+from .abstract import AbstractSynapses, SynapseList, matches
 from .windows import PerAxis, Windows, along_axes, paddings
 
 
@@ -112,6 +105,10 @@ class ConvSynapses(AbstractSynapses):
         return self.weight.shape[1] * self.groups
 
     @property
+    def allowed(self) -> WeightSet:
+        return self.weights
+
+    @property
     def channels(self) -> int:
         return self.weight.shape[0]
 
@@ -123,39 +120,10 @@ class ConvSynapses(AbstractSynapses):
     def out_size(self) -> int:
         return self.channels * int(np.prod(self.out_shape))
 
-    @property
-    def allowed(self) -> WeightSet:
-        return self.weights
-
-    @property
-    def lag(self) -> int:
-        return 0
-
-    def exact(self) -> "ConvSynapses":
-        return with_weight(self, self.weights.exact(self.weight))
-
-    def quantised(self, allowed: WeightSet) -> "ConvSynapses":
-        return with_allowed(self, allowed)
-
-    def scaled(self, gain: Float[Array, " channels"]) -> "ConvSynapses":
-        return with_weight(self, self.weight * gain.reshape(-1, *(1,) * (self.weight.ndim - 1)))
-
     def deliver(
         self, train: Float[Array, "steps sources *paths"]
     ) -> Float[Array, "steps targets *paths"]:
-        # Steps and paths are one batch, and go first.
-        first = jnp.moveaxis(train, 1, -1)
-        image = first.reshape(-1, self.in_channels, *self.size)
-        found = lax.conv_general_dilated(
-            image,
-            self.weight,
-            self.windows.stride,
-            self.windows.padding,
-            rhs_dilation=self.windows.dilation,
-            feature_group_count=self.groups,
-            precision=PRECISION,
-        )
-        return jnp.moveaxis(found.reshape(*first.shape[:-1], self.out_size), -1, 1)
+        return convolved(train, self.weight, self.windows, self.groups)
 
     def wiring(self) -> SynapseList:
         source, target, places = self.windows.pairs()
@@ -163,13 +131,7 @@ class ConvSynapses(AbstractSynapses):
         to, own, place = np.nonzero(kernel)
         group = to // (self.channels // self.groups)
         since = group * self.weight.shape[1] + own
-        # The pairs of each place of the kernel, for every weight there.
-        order = np.argsort(places, kind="stable")
-        count = np.bincount(places, minlength=kernel.shape[-1])
-        start = np.cumsum(count) - count
-        number = np.repeat(np.arange(len(place)), count[place])
-        begun = np.cumsum(count[place]) - count[place]
-        pair = order[np.arange(len(number)) - begun[number] + start[place][number]]
+        number, pair = matches(places, place)  # the pairs of each place of the kernel
         sources, targets = int(np.prod(self.size)), int(np.prod(self.out_shape))
         return SynapseList(
             since[number] * sources + source[pair],
@@ -177,3 +139,24 @@ class ConvSynapses(AbstractSynapses):
             kernel[to, own, place][number],
             np.zeros_like(pair),
         )
+
+
+def convolved(
+    train: Float[Array, "steps sources *paths"],
+    weight: Float[Array, "out_channels in_channels *kernel"],
+    windows: Windows,
+    groups: int,
+) -> Float[Array, "steps targets *paths"]:
+    """The convolution of a train with the weights of `ConvSynapses`."""
+    # Steps and paths are one batch, and go first.
+    first = jnp.moveaxis(train, 1, -1)
+    found = lax.conv_general_dilated(
+        first.reshape(-1, weight.shape[1] * groups, *windows.size),
+        weight,
+        windows.stride,
+        windows.padding,
+        rhs_dilation=windows.dilation,
+        feature_group_count=groups,
+        precision=lax.Precision.HIGHEST,  # products of short floats are not exact
+    )
+    return jnp.moveaxis(found.reshape(*first.shape[:-1], -1), -1, 1)

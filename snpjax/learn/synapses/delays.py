@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..synapses import AbstractSynapses, SynapseList, WeightSet, with_weight
+from ..weights import WeightSet
+from .abstract import AbstractSynapses, SynapseList
 
 
 class LearnedDelays(AbstractSynapses):
@@ -89,15 +90,6 @@ class LearnedDelays(AbstractSynapses):
     def lag(self) -> int:
         return max(self.delays)
 
-    def exact(self) -> "LearnedDelays":
-        return eqx.tree_at(lambda own: own.synapses, self, self.synapses.exact())
-
-    def quantised(self, allowed: WeightSet) -> "LearnedDelays":
-        return eqx.tree_at(lambda own: own.synapses, self, self.synapses.quantised(allowed))
-
-    def scaled(self, gain: Float[Array, " channels"]) -> "LearnedDelays":
-        return eqx.tree_at(lambda own: own.synapses, self, self.synapses.scaled(gain))
-
     def deliver(
         self, train: Float[Array, "steps sources *paths"]
     ) -> Float[Array, "steps targets *paths"]:
@@ -109,7 +101,7 @@ class LearnedDelays(AbstractSynapses):
             if self.per == "source":
                 arriving = arriving + later * share.reshape(-1, *(1,) * (train.ndim - 2))[None]
             else:
-                copy = with_weight(self.synapses, self.synapses.weight * share)
+                copy = self.synapses.with_weight(self.synapses.weight * share)
                 total = copy.deliver(later) + (0 if total is None else total)
         return self.synapses.deliver(arriving) if total is None else total
 
@@ -121,7 +113,7 @@ class LearnedDelays(AbstractSynapses):
         parts = []
         for number, delay in enumerate(self.delays):
             own = np.asarray(self.synapses.weight) * (chosen == number)
-            part = with_weight(self.synapses, jnp.asarray(own)).wiring()
+            part = self.synapses.with_weight(jnp.asarray(own)).wiring()
             parts.append(part._replace(delay=np.full_like(part.source, delay)))
         return SynapseList(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 

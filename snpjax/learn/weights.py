@@ -1,0 +1,63 @@
+"""Which integers weights may be, and what they are at first."""
+
+import math
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float, Key
+
+from .surrogate import nearest, rounded, within
+
+
+class WeightSet(eqx.Module):
+    """The integers that weights may be: those in a range, or of some ascending levels."""
+
+    range: tuple[float, float] = eqx.field(static=True)
+    levels: tuple[int, ...] | None = eqx.field(static=True, default=None)
+
+    def nearest(self, weight: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The nearest integer, also out of the range, or level; see `quantise`."""
+        return rounded(weight) if self.levels is None else nearest(weight, self.levels)
+
+    def exact(self, weight: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The weights of an exact run; derivatives pass straight through."""
+        found = self.nearest(weight)
+        return found if self.levels is not None else within(found, *self.range)
+
+
+def check_range(weight_range: tuple[float, float]) -> None:
+    """Refuse a range that is not of two whole or infinite numbers."""
+    low, most = weight_range
+    if not low <= most or any(math.isfinite(x) and x != round(x) for x in weight_range):
+        raise ValueError(f"`weight_range` is ({low}, {most}). Give two whole numbers, ascending.")
+
+
+class WeightSpread(NamedTuple):
+    """How weights are drawn: the standard deviation of a normal distribution, and the share that is
+    made positive; `None` leaves the signs."""
+
+    scale: float
+    positive: float | None = None
+
+
+def drawn(
+    key: Key[Array, ""],
+    shape: tuple[int, ...],
+    weight_range: tuple[float, float],
+    spread: WeightSpread | float | None,
+) -> Float[Array, "..."]:
+    """Random weights in a range: normal with a spread or a standard deviation, and clipped; uniform
+    without."""
+    check_range(weight_range)
+    low, most = weight_range
+    if spread is None:
+        return jr.uniform(key, shape, minval=low, maxval=most)
+    if not isinstance(spread, WeightSpread):
+        spread = WeightSpread(spread)
+    found = spread.scale * jr.normal(key, shape)
+    if spread.positive is not None:
+        is_positive = jr.uniform(jr.fold_in(key, 1), shape) < spread.positive
+        found = jnp.where(is_positive, jnp.abs(found), -jnp.abs(found))
+    return jnp.clip(found, low, most)

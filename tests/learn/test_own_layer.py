@@ -1,0 +1,104 @@
+"""A layer written outside the package, trained, exported and replayed."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+from snpjax import learn
+from snpjax.spiking import Rule
+from tests.support.helpers import quietly
+
+
+STEPS = 6
+
+
+class Delay(learn.AbstractLayer):
+    """Neurons that send in a step what their input sent in the one before, times a weight that all
+    share."""
+
+    weight: jax.Array
+    size: int = eqx.field(static=True)
+
+    @property
+    def in_size(self):
+        return self.size
+
+    @property
+    def out_size(self):
+        return self.size
+
+    @property
+    def has_neurons(self):
+        return True
+
+    @property
+    def takes_more(self):
+        return True
+
+    def most_sent(self, received):
+        return 3 * received
+
+    def run(self, train, more=None, *, keeps=False):
+        weight = jnp.clip(self.weight, 0, 3)
+        arriving = train * (weight + jax.lax.stop_gradient(jnp.round(weight) - weight))
+        arriving = arriving if more is None else arriving + more
+        counts = jnp.concatenate([jnp.zeros_like(arriving[:1]), arriving])
+        return learn.PopulationRun(counts[:-1], counts[-1], counts if keeps else None)
+
+    def parts(self):
+        own = np.arange(self.size)
+        weight = np.full(self.size, int(np.round(np.clip(self.weight, 0, 3))))
+        rules = [Rule(k, k, k) for k in range(1, 20)]
+        synapses = learn.SynapseList(own, own, weight, np.zeros_like(own))
+        return learn.LayerParts(learn.NeuronGroup([0], [rules], self.size), synapses)
+
+    def roundings(self):
+        yield "the weight", np.round(self.weight) - self.weight
+
+
+def network(weight):
+    last = learn.SpikingLayer(3, 2, key=jr.key(1), steps=STEPS, guard=(), bias=True)
+    layers = (Delay(jnp.asarray(weight), 3), last)
+    return learn.Sequential(layers, skips=[(0, 1)])
+
+
+COUNTS = np.random.default_rng(0).integers(0, 4, (3, 8))
+INPUT = np.random.default_rng(1).integers(0, 3, (4, 3, 8))
+
+
+def test_it_is_trained_and_replayed():
+    def loss(model, counts, input, wanted, key):
+        del key
+        sample_last = jnp.moveaxis(input, 0, -1)
+        return jnp.mean((model.response(counts.T, input=sample_last).spikes.T - wanted) ** 2)
+
+    data = COUNTS.T, np.moveaxis(INPUT, -1, 0), np.full((8, 2), -7.0)
+    options = {"epochs": 30, "key": jr.key(0), "batch_size": 8}
+    fitted = quietly(learn.fit, network(1.4), loss, learn.Adam(0.1), data, **options)
+    made, last = fitted.model, fitted.model.layers[1]
+    assert fitted.losses[-1] < fitted.losses[0] / 2
+    assert made.layers[0].weight != 1.4 and (last.bias < -0.5).any()
+    with pytest.raises(ValueError, match="Rounding changes"):
+        learn.to_system(made)
+    assert {where for where in [learn.rounding(network(1.4)).where]} <= {
+        "the weight of layer 1",
+        "the weights of layer 2",
+    }
+    system = quietly(learn.to_system, made, round=True)
+    assert [n.spikes for n in system.neurons][-2:] == jnp.round(last.bias).tolist()
+    start = learn.initial_configuration(system, COUNTS)
+    exact = learn.replay(system, start, steps=STEPS, input=INPUT)
+    found = learn.record(made, jnp.asarray(COUNTS, jnp.float32))
+    given = made.response(jnp.asarray(COUNTS, jnp.float32), input=jnp.asarray(INPUT, jnp.float32))
+    assert exact.spikes[-2:].tolist() == given.spikes.tolist()
+    assert [found.spikes[p].shape for p in range(3)] == [(7, 3, 8), (7, 3, 8), (7, 2, 8)]
+    assert found.emissions[1].any()
+
+
+def test_a_weight_of_0_is_no_synapse():
+    system = quietly(learn.to_system, network(0.2), round=True)
+    assert all(weight for *_, weight in system.synapses)
+    assert ("0{0}", "1{0}", 1) in [tuple(own) for own in system.synapses]  # of the skip
