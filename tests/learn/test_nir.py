@@ -1,6 +1,7 @@
 """NIR graphs as exact systems: against the equations of NIR, and there and back."""
 
 import sys
+from collections import Counter
 
 import equinox as eqx
 import jax
@@ -473,6 +474,65 @@ def test_layers_are_written_and_reset_rules_are_recognised():
         weight_range=(1, 1),
     )
     assert isinstance(learn.to_nir(leaky, dt=0.5).nodes["population_1"], nir.LIF)
+
+
+def in_images():
+    options = {"steps": 9, "guard": 1, "weight_range": (-1, 2)}
+    first = learn.SpikingConv(1, 2, 2, size=(4, 5), key=jr.key(0), padding="same", **options)
+    pools = [learn.MaxPool(2, 2, size=(4, 5)), learn.SumPool(2, (1, 2), size=(2, 2))]
+    last = learn.SpikingConv(2, 2, (2, 1), size=(2, 1), key=jr.key(4), groups=2, **options)
+    return [first, *pools, last, learn.SpikingRecurrent(2, 3, key=jr.key(2), **options)]
+
+
+def in_lines():
+    conv = learn.SpikingConv(1, 2, 3, size=(6,), key=jr.key(0), steps=9, stride=2, padding=1)
+    pool = learn.SumPool(2, 3, size=(3,))
+    return [conv, pool, learn.SpikingLayer(2, 2, key=jr.key(1), steps=9)]
+
+
+def back_in_images():
+    """Images of flat neurons, and neurons at an image that also get spikes that skip a layer."""
+    first = learn.SpikingConv(1, 2, 3, size=(3, 3), key=jr.key(0), steps=9, padding=1)
+    flat = learn.SpikingLayer(18, 9, key=jr.key(1), steps=9)
+    return [first, flat, learn.SpikingConv(1, 2, 3, size=(3, 3), key=jr.key(2), steps=9, padding=1)]
+
+
+@pytest.mark.parametrize(
+    "layers, skips, kinds",
+    [
+        (in_images, [], {"Conv2d": 2, "SumPool2d": 2, "Flatten": 1, "Linear": 2}),
+        pytest.param(in_lines, [], {"Linear": 3}, marks=pytest.mark.slow),
+        pytest.param(
+            back_in_images,
+            [(1, 3)],
+            {"Conv2d": 1, "Flatten": 1, "Linear": 3},
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["images", "lines", "back"],
+)
+def test_layers_are_nodes_of_nir(layers, skips, kinds):
+    model = learn.Sequential(layers(), skips=skips)
+    graph = learn.to_nir(model, round=True)
+    found = Counter(type(node).__name__ for node in graph.nodes.values())
+    assert {kind: found[kind] for kind in ("Conv2d", "SumPool2d", "Flatten", "Linear")} == {
+        "Conv2d": 0, "SumPool2d": 0, "Flatten": 0, **kinds
+    }  # fmt: skip
+    counts = jr.randint(jr.key(3), (model.sizes[0],), 0, 9).astype(jnp.float32)
+    own = model.response(counts).trains
+    assert own.any()
+    train = np.pad(np.asarray(learn.count_train(counts, 9)), ((0, 1), (0, 0)))
+    rows = simulated(graph, train)
+    assert [sent["output"].ravel().tolist() for sent, _ in rows][1:] == own.tolist()
+    assert learn.from_nir(graph)(jnp.asarray(train)).tolist()[1:] == own.tolist()
+
+
+def test_synapses_with_delays_are_refused():
+    first = learn.SpikingLayer(2, 2, key=jr.key(0), steps=5, weight_range=(1, 1))
+    synapses = learn.LearnedDelays(learn.OneToOneSynapses(2), [2, 0], per="source")
+    model = learn.Sequential([first], skips=[(0, 1, synapses)])
+    with pytest.raises(ValueError, match="Synapses to 'population_1' have delays"):
+        learn.to_nir(model, round=True)
 
 
 @pytest.mark.parametrize(

@@ -3,22 +3,23 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from snpjax_formats import Sum
-
 from ..._text.optional import nir
-from ..export import rounding, to_system
+from ..export import rounding
 from ..layers.abstract import AbstractLayer
 from ..layers.sequential import Sequential
 from ..network import SpikingNetwork
-from ..relaxed import RelaxedSystem, constants_of, relax
+from ..relaxed import RelaxedSystem, constants_of
 from ..surrogate import rounded, within
 from .network import NirNetwork
+from .populations import graph_of_layers, graph_of_network
 from .read import Reset, most_arriving
 from .rules import NirFiring, Tables, firing_of
-from .wiring import Arriving, NirWiring, Operator, Unit, unused
+from .wiring import Arriving, NirWiring, Operator, Unit, arriving_at, unused
 
 
 if TYPE_CHECKING:
@@ -44,8 +45,10 @@ def to_nir(
       `v_threshold` n - 1/2; if they also forget smaller counts, an `LIF` with tau = dt.
     - Neurons without rules become an `I`.
     - The input population becomes the `Input`, which receives what these neurons send:
-      `count_train` of its counts. Weights become a `Linear` for each projection, also those of a
-      convolution, and those of a `NirNetwork` the nodes that they were read from.
+      `count_train` of its counts.
+    - Weights become a `Linear` for each projection, those of a convolution of images a `Conv2d` and
+      those of a `NirNetwork` the nodes that they were read from. A pooling of images becomes a
+      `SumPool2d`, of a `MaxPool` with an `IF` behind it.
 
     **Arguments:**
 
@@ -146,59 +149,18 @@ def _of_nir(network: NirNetwork, round: bool) -> _Parts:
 
 
 def _of_network(network: SpikingNetwork | Sequential | AbstractLayer, round: bool) -> _Parts:
-    library = nir()
-    model, sizes, matrices = _matrices(network, round)
-    tables, initial = _tables(model, np.cumsum([0, *sizes]))
-    names = ["input", *(f"population_{p}" for p in range(1, len(sizes)))]
-    units = [
-        Unit(name, "I" if p else "Input", (size,))
-        for p, (name, size) in enumerate(zip(names, sizes, strict=True))
-    ]
-    arriving: list[Arriving] = [{} for _ in sizes]
-    nodes: dict[str, Any] = {}
-    edges = []
-    for (source, target), matrix in matrices.items():
-        name = f"linear_{source}_{target}"
-        arriving[target][source] = matrix  # pyright: ignore
-        nodes[name] = library.Linear(matrix)
-        edges += [(names[source], name), (name, names[target])]
-    edges.append((names[-1], "output"))
-    if arriving[0]:
-        raise ValueError("A projection leads to the input population. NIR has inputs without one.")
-    wiring = NirWiring(tuple(units), (), tuple(edges), "output", len(sizes) - 1)
-    return _Parts(wiring, tables, initial, {}, arriving, nodes)
-
-
-def _matrices(
-    network: SpikingNetwork | Sequential | AbstractLayer, round: bool
-) -> tuple[RelaxedSystem, Sequence[int], dict[tuple[int, int], Float[np.ndarray, "..."]]]:
-    """The relaxed system, the sizes of its populations, and the weights between them."""
     if isinstance(network, SpikingNetwork):
         _check_change(*rounding(network.model), round)
-        synapses = constants_of(network.model).synapses
-        assert isinstance(synapses, Sum)
-        given = zip(network.projections, synapses.parts, strict=True)
-        found = {pair: part.to_dense().astype(np.float32) for pair, part in given}
-        return network.model, network.sizes, found
-    system = to_system(network, round=round)
-    populations = [
-        int(neuron.name.partition("{")[0]) for neuron in system.neurons if "d{" not in neuron.name
-    ]
-    if len(populations) < system.num_neurons:
-        raise ValueError("NIR has no delays. Choose other synapses.")
-    numbers, starts, sizes = np.unique(populations, return_index=True, return_counts=True)
-    model = relax(system)
-    weights = model.synapses.to_dense()
-    blocks = {
-        (s, t): weights[starts[t] : starts[t] + sizes[t], starts[s] : starts[s] + sizes[s]]
-        for s in range(len(numbers))
-        for t in range(len(numbers))
-    }
-    return (
-        model,
-        sizes.tolist(),
-        {(s, t): block for (s, t), block in blocks.items() if t == s + 1 or block.any()},
-    )
+        wiring, weights, model = graph_of_network(network)
+    else:
+        layers = network if isinstance(network, Sequential) else Sequential((network,))
+        wiring, weights, model = graph_of_layers(layers, round=round)
+    tables, initial = _tables(model, np.cumsum([0, *(unit.size for unit in wiring.units)]))
+    # A Conv2d of NIR has a bias.
+    zeros = {name: np.zeros(len(x), np.float32) for name, x in weights.items() if x.ndim == 4}
+    nodes = {name: _node(op, name, weights, zeros) for name, op in wiring.operators}
+    arriving = arriving_at(wiring, jax.tree.map(jnp.asarray, weights), {})
+    return _Parts(wiring, tables, initial, {}, arriving, nodes)
 
 
 def _check_change(change: float, where: str, round: bool) -> None:
