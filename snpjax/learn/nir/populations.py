@@ -167,17 +167,25 @@ def _operator(
     kind: Literal["Conv2d", "SumPool2d"], ins: int, outs: int, windows: Windows
 ) -> Operator:
     (top, bottom), (left, right) = windows.padding
+    kernel, stride, dilation = (
+        _both(x) for x in (windows.kernel, windows.stride, windows.dilation)
+    )
     is_even = top == bottom and left == right
-    assert is_even or windows.padding == paddings("same", windows.kernel, windows.dilation)
+    assert is_even or windows.padding == paddings("same", kernel, dilation)
     return Operator(
         kind,
         (ins, *windows.size),
         (outs, *windows.out_shape),
-        stride=windows.stride,
+        stride=stride,
         padding=(top, left) if is_even else "same",
-        dilation=windows.dilation,
-        kernel=windows.kernel,
+        dilation=dilation,
+        kernel=kernel,
     )
+
+
+def _both(axes: tuple[int, ...]) -> tuple[int, int]:
+    rows, columns = axes
+    return rows, columns
 
 
 def _matrix(
