@@ -450,9 +450,6 @@ def test_sequential_networks_are_written():
     train = learn.count_train(counts, 6)
     wanted = network.response(counts).spikes
     assert wanted.any() and back.response(train, steps=7).spikes.tolist() == wanted.tolist()
-    late = learn.SpikingRecurrent(3, 4, key=jr.key(0), steps=6, guard=2, delays=(1, 0))
-    with pytest.raises(ValueError, match="NIR has no delays"):
-        learn.to_nir(late, round=True)
 
 
 def test_layers_are_written_and_reset_rules_are_recognised():
@@ -485,6 +482,7 @@ def in_images():
 
 
 def in_lines():
+    """Windows along one axis."""
     conv = learn.SpikingConv(1, 2, 3, size=(6,), key=jr.key(0), steps=9, stride=2, padding=1)
     pool = learn.SumPool(2, 3, size=(3,))
     return [conv, pool, learn.SpikingLayer(2, 2, key=jr.key(1), steps=9)]
@@ -495,6 +493,26 @@ def back_in_images():
     first = learn.SpikingConv(1, 2, 3, size=(3, 3), key=jr.key(0), steps=9, padding=1)
     flat = learn.SpikingLayer(18, 9, key=jr.key(1), steps=9)
     return [first, flat, learn.SpikingConv(1, 2, 3, size=(3, 3), key=jr.key(2), steps=9, padding=1)]
+
+
+def with_holes():
+    """A dilation, a normalisation that is folded, and a padding that NIR has not."""
+    options = {"steps": 9, "guard": 1, "weight_range": (1, 3)}
+    norm = eqx.nn.inference_mode(learn.SpikingNorm(2, scale=2.0))
+    first = learn.SpikingConv(1, 2, 2, size=(5, 5), key=jr.key(0), dilation=2, norm=norm, **options)
+    second = learn.SpikingConv(2, 1, 2, size=(3, 3), key=jr.key(1), **options)
+    third = learn.SpikingConv(
+        1, 1, 2, size=(2, 2), key=jr.key(2), stride=2, padding="same", **options
+    )
+    return [first, learn.SumPool(2, 1, size=(3, 3)), second, third]
+
+
+FROM_A_SUM = (2, 4, learn.LinearSynapses(18, 1, key=jr.key(3), weight_range=(0, 2)))
+
+
+def kinds_of(graph):
+    found = Counter(type(node).__name__ for node in graph.nodes.values())
+    return {kind: found[kind] for kind in ("Conv2d", "SumPool2d", "Flatten", "Linear")}
 
 
 @pytest.mark.parametrize(
@@ -508,16 +526,14 @@ def back_in_images():
             {"Conv2d": 1, "Flatten": 1, "Linear": 3},
             marks=pytest.mark.slow,
         ),
+        (with_holes, [FROM_A_SUM], {"Conv2d": 2, "SumPool2d": 1, "Flatten": 2, "Linear": 2}),
     ],
-    ids=["images", "lines", "back"],
+    ids=["images", "lines", "back", "holes"],
 )
 def test_layers_are_nodes_of_nir(layers, skips, kinds):
     model = learn.Sequential(layers(), skips=skips)
     graph = learn.to_nir(model, round=True)
-    found = Counter(type(node).__name__ for node in graph.nodes.values())
-    assert {kind: found[kind] for kind in ("Conv2d", "SumPool2d", "Flatten", "Linear")} == {
-        "Conv2d": 0, "SumPool2d": 0, "Flatten": 0, **kinds
-    }  # fmt: skip
+    assert kinds_of(graph) == {"Conv2d": 0, "SumPool2d": 0, "Flatten": 0, **kinds}
     counts = jr.randint(jr.key(3), (model.sizes[0],), 0, 9).astype(jnp.float32)
     own = model.response(counts).trains
     assert own.any()
@@ -528,11 +544,9 @@ def test_layers_are_nodes_of_nir(layers, skips, kinds):
 
 
 def test_synapses_with_delays_are_refused():
-    first = learn.SpikingLayer(2, 2, key=jr.key(0), steps=5, weight_range=(1, 1))
-    synapses = learn.LearnedDelays(learn.OneToOneSynapses(2), [2, 0], per="source")
-    model = learn.Sequential([first], skips=[(0, 1, synapses)])
+    late = learn.SpikingRecurrent(3, 4, key=jr.key(0), steps=6, guard=2, delays=(1, 0))
     with pytest.raises(ValueError, match="Synapses to 'population_1' have delays"):
-        learn.to_nir(model, round=True)
+        learn.to_nir(late, round=True)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from ..layers.sequential import Sequential
 from ..network import SpikingNetwork
 from ..relaxed import RelaxedSystem, constants_of
 from ..surrogate import rounded, within
+from .graphs import graph_of_layers, graph_of_network
 from .network import NirNetwork
-from .populations import graph_of_layers, graph_of_network
 from .read import Reset, most_arriving
 from .rules import NirFiring, Tables, firing_of
 from .wiring import Arriving, NirWiring, Operator, Unit, arriving_at, unused
@@ -61,8 +61,8 @@ def to_nir(
     **Returns:** a `nir.NIRGraph`.
 
     **Raises:** `ValueError` with all populations whose neurons NIR does not describe, and the
-    reason; and for parameters that are not integers unless `round` is true. `ImportError` without
-    nir, which the extra `nir` installs.
+    reason; for synapses with delays; and for parameters that are not integers unless `round` is
+    true. `ImportError` without nir, which the extra `nir` installs.
     """
     library = nir()
     parts = _of_nir(model, round) if isinstance(model, NirNetwork) else _of_network(model, round)
@@ -157,7 +157,11 @@ def _of_network(network: SpikingNetwork | Sequential | AbstractLayer, round: boo
         wiring, weights, model = graph_of_layers(layers, round=round)
     tables, initial = _tables(model, np.cumsum([0, *(unit.size for unit in wiring.units)]))
     # A Conv2d of NIR has a bias.
-    zeros = {name: np.zeros(len(x), np.float32) for name, x in weights.items() if x.ndim == 4}
+    zeros = {
+        name: np.zeros(operator.out_shape[0], np.float32)
+        for name, operator in wiring.operators
+        if operator.kind == "Conv2d"
+    }
     nodes = {name: _node(op, name, weights, zeros) for name, op in wiring.operators}
     arriving = arriving_at(wiring, jax.tree.map(jnp.asarray, weights), {})
     return _Parts(wiring, tables, initial, {}, arriving, nodes)

@@ -40,7 +40,7 @@ def graph_of_network(network: SpikingNetwork) -> PopulationGraph:
 
     - `network`: the network; its parameters are rounded.
 
-    **Raises:** `ValueError` for a projection to the inputs, which NIR has not.
+    **Raises:** `ValueError` for a projection to the inputs, which NIR cannot express.
     """
     if any(target == 0 for _, target in network.projections):
         raise ValueError("A projection leads to the input population. NIR has inputs without one.")
@@ -69,12 +69,11 @@ def graph_of_layers(network: Sequential, *, round: bool) -> PopulationGraph:
     **Raises:** `ValueError` for what `to_system` refuses, and for synapses with delays.
     """
     system = to_system(network, round=round)
-    nodes, layers = _Nodes(), network.layers
-    first = _images_of(layers[0])
-    shape = (network.source.size,) if first is None else first[0].in_shape
+    nodes, images = _Nodes(), [_images_of(layer) for layer in network.layers]
+    shape = (network.source.size,) if images[0] is None else images[0][0].in_shape
     sent = [nodes.add_unit("input", "Input", shape)]  # the node of each population
-    for number, layer in enumerate(layers, 1):
-        name, parts, image = f"population_{number}", layer.parts(), _images_of(layer)
+    for number, (layer, image) in enumerate(zip(network.layers, images, strict=True), 1):
+        name, parts = f"population_{number}", layer.parts()
         sizes = layer.in_size, layer.out_size
         if image is not None and image[0].in_shape == nodes.shapes[sent[-1]]:
             arriving = [nodes.add(f"{image[0].kind.lower()}_{number}", sent[-1], *image)]
@@ -99,7 +98,7 @@ def graph_of_layers(network: Sequential, *, round: bool) -> PopulationGraph:
 
 
 class _Nodes:
-    """The nodes of a graph, while it is made, and the shapes of what they put out."""
+    """The nodes of a graph under construction, and the shapes of what they put out."""
 
     def __init__(self):
         self.units: list[Unit] = []
@@ -151,27 +150,34 @@ class _Nodes:
 
 def _images_of(layer: AbstractLayer) -> tuple[Operator, Float[np.ndarray, "..."] | None] | None:
     """The operator of a layer that reads images, and its weights; `None` of other layers."""
-    if isinstance(layer, AbstractPool) and len(layer.windows.size) == 2:
-        return _operator("SumPool2d", layer.channels, layer.channels, layer.windows), None
+    if isinstance(layer, AbstractPool):
+        operator = _operator("SumPool2d", layer.channels, layer.channels, layer.windows)
+        return None if operator is None else (operator, None)
     if not isinstance(layer, AbstractSpikingLayer):
         return None
     synapses, _, _ = layer.exact(None if layer.norm is None else layer.norm.running)
-    if not isinstance(synapses, ConvSynapses) or len(synapses.size) != 2:
+    if not isinstance(synapses, ConvSynapses):
         return None
-    channels, windows = (synapses.in_channels, synapses.channels), synapses.windows
-    operator = _operator("Conv2d", *channels, windows)._replace(groups=synapses.groups)
-    return operator, np.asarray(synapses.weight)
+    operator = _operator("Conv2d", synapses.in_channels, synapses.channels, synapses.windows)
+    if operator is None:
+        return None
+    return operator._replace(groups=synapses.groups), np.asarray(synapses.weight)
 
 
 def _operator(
     kind: Literal["Conv2d", "SumPool2d"], ins: int, outs: int, windows: Windows
-) -> Operator:
+) -> Operator | None:
+    """An operator on images; `None` for windows along one axis, and for those that NIR has not:
+    its paddings are the same at both ends, or `"same"` with a stride of 1."""
+    if len(windows.size) != 2:
+        return None
     (top, bottom), (left, right) = windows.padding
     kernel, stride, dilation = (
-        _both(x) for x in (windows.kernel, windows.stride, windows.dilation)
+        (rows, columns) for rows, columns in (windows.kernel, windows.stride, windows.dilation)
     )
     is_even = top == bottom and left == right
-    assert is_even or windows.padding == paddings("same", kernel, dilation)
+    if not is_even and (stride != (1, 1) or windows.padding != paddings("same", kernel, dilation)):
+        return None
     return Operator(
         kind,
         (ins, *windows.size),
@@ -183,19 +189,14 @@ def _operator(
     )
 
 
-def _both(axes: tuple[int, ...]) -> tuple[int, int]:
-    rows, columns = axes
-    return rows, columns
-
-
 def _matrix(
     synapses: SynapseList, sources: int, targets: int, name: str
 ) -> Float[np.ndarray, "targets sources"]:
     """The weights of synapses between all pairs."""
     if synapses.delay.any():
         raise ValueError(
-            f"Synapses to {name!r} have delays, and every edge of the graph takes one step. Choose "
-            "other synapses."
+            f"Synapses to {name!r} have delays, and every edge of the graph takes one step. Train "
+            "without `delays`."
         )
     matrix = np.zeros((targets, sources), np.float32)
     np.add.at(matrix, (synapses.target, synapses.source), synapses.weight)
