@@ -1,13 +1,20 @@
 """Classifiers by default settings: real features as counts of spikes, the network and its loss."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, Real
 
+from .._text.counts import plural
 from .coding import nearest_counts
-from .losses import cross_entropy
+from .data import Column, first_place
+from .layers.sequential import Sequential
+from .losses import check_labels, cross_entropy
 from .network import SpikingNetwork
 from .rules import relay
 from .surrogate import FastSigmoid
@@ -175,10 +182,18 @@ class CrossEntropy(eqx.Module):
         - `labels`: `(samples,)` the number of the class of each sample.
         - `key`: of the noise; it is consumed. Without a key there is none.
 
-        **Returns:** the mean loss; NaN for a label that is not the number of an output.
+        **Returns:** the mean loss.
 
-        **Raises:** `ValueError` for counts or labels of other shapes.
+        **Raises:** as `cross_entropy`, and `ValueError` for counts or labels of other shapes, and a
+        model whose batch is the last axis.
         """
+        if isinstance(model, SpikingNetwork | Sequential) and not model.batch_first:
+            raise ValueError(
+                "The batch is the last axis of the model. Make it with `batch_first=True`, as "
+                "samples are rows here."
+            )
+        labels = labels if isinstance(labels, jax.Array) else np.asarray(labels)
+        _check_axes(labels, "labels")
         counts = jnp.asarray(counts, jnp.float32)
         if key is not None and self.noise:
             noisy = counts + self.noise * jr.normal(key, counts.shape)
@@ -186,16 +201,53 @@ class CrossEntropy(eqx.Module):
         logits = model(counts) / self.temperature
         if logits.ndim != 2 or labels.shape != logits.shape[:1]:
             raise ValueError(
-                f"The model returns the shape {logits.shape}, and `labels` has {labels.shape}. Use "
-                "a model with `batch_first=True`, and one label for each sample."
+                f"The model returns the shape {logits.shape} for {plural(len(labels), 'label')}. "
+                "Give one label for each sample, and a model that returns (samples, classes): "
+                "networks do with `batch_first=True`."
             )
-        labels = jnp.asarray(labels)
         return cross_entropy(logits, labels, smoothing=self.smoothing, batch_first=True)
+
+    def check(self, model: Any, columns: Sequence[Column], name: str) -> None:
+        """Refuse data that the loss cannot use, before anything is compiled; `fit` calls it.
+
+        **Arguments:**
+
+        - `model`: as in a call.
+        - `columns`: counts and labels, with a row for each sample.
+        - `name`: of the data.
+
+        **Raises:** as a call, naming the column.
+        """
+        if len(columns) != 2:
+            raise ValueError(
+                f"`{name}` has {plural(len(columns), 'column')}. `CrossEntropy` needs two: "
+                "`(counts, labels)`."
+            )
+        counts, labels = columns
+        _check_axes(labels, f"{name}[1]")
+        samples = jax.ShapeDtypeStruct((2, *counts.shape[1:]), jnp.float32)
+        own = jax.ShapeDtypeStruct((2,), jnp.int32)
+        eqx.filter_eval_shape(self, model, samples, own)  # raises for other shapes
+        check_labels(labels, eqx.filter_eval_shape(model, samples).shape[1], f"{name}[1]")
+
+
+def _check_axes(labels: Any, name: str) -> None:
+    if labels.ndim != 1:
+        raise ValueError(
+            f"`{name}` has the shape {labels.shape}. Give (samples,) numbers of classes; of rows "
+            "with a 1 for the class, `labels.argmax(axis=1)`."
+        )
 
 
 def _check_samples(samples: np.ndarray) -> None:
-    if samples.ndim != 2 or not np.isfinite(samples).all():
+    if samples.ndim != 2:
         raise ValueError(
-            f"`samples` has the shape {samples.shape}. Give finite numbers, samples as rows and "
-            "features as columns."
+            f"`samples` has the shape {samples.shape}. Give samples as rows and features as "
+            "columns."
+        )
+    is_wrong = ~np.isfinite(samples)
+    if place := first_place(is_wrong):
+        raise ValueError(
+            f"`samples` is {samples[is_wrong][0]} {place}. Give finite numbers; fill in what is "
+            "missing, or leave these samples out."
         )

@@ -1,7 +1,9 @@
 """Training in minibatches, which stops where numbers are no longer finite."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import FunctionType
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
@@ -14,13 +16,18 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
+from .._text.counts import plural
 from .._xla import fetched
+from ..explore.patience import Patience
 from ..memory import Footprint, check_fits, compiled_bytes
 from ..scale.checkpoint import Checkpoint, Checkpoints, checkpoints_of
 from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement, replicated, size_of
 from ..scale.shares import alike, on_all
 from .adam import Adam
+from .arguments import check_key, integer
+from .classify import CrossEntropy
+from .data import Column, check_memory, check_validation, columns_of, on_devices
 from .firing import PopulationFiring, firing_of, warn_of_firing
 from .trainable import selected_by
 
@@ -49,6 +56,8 @@ class Fitted(NamedTuple, Generic[ModelT]):
     - `validation_losses`: the loss of the validation data after each epoch; none without such data.
     - `firing`: how the populations of `best` fire, a `PopulationFiring` for each that has rules,
       inputs left out; none for models without SN P systems.
+    - `is_interrupted`: whether Ctrl-C ended the training early; losses are those of the epochs
+      before it.
     """
 
     model: ModelT
@@ -56,6 +65,24 @@ class Fitted(NamedTuple, Generic[ModelT]):
     best: ModelT
     validation_losses: Float[np.ndarray, " epochs"]
     firing: tuple[PopulationFiring, ...] = ()
+    is_interrupted: bool = False
+
+    def __repr__(self) -> str:
+        parts = [f"{type(self.model).__name__}, {plural(len(self.losses), 'step')}"]
+        if self.is_interrupted:
+            parts.append("interrupted")
+        for name, losses in (("loss", self.losses), ("validation", self.validation_losses)):
+            if len(losses):
+                numbers = (
+                    f"{losses[0]:.4g} to {losses[-1]:.4g}, lowest {np.fmin.reduce(losses):.4g}"
+                )
+                parts.append(f"{name} {numbers}")
+        parts += [
+            f"{own.population} of {own.neurons}: {own.spikes:.3g} spikes a run, {own.dead:.0%} "
+            f"dead, {own.saturated:.0%} saturated"
+            for own in self.firing
+        ]
+        return f"Fitted({'; '.join(parts)})"
 
 
 class NotFinite(FloatingPointError):
@@ -67,10 +94,11 @@ class NotFinite(FloatingPointError):
         self.step, self.loss, self.parameter, self.model = step, loss, parameter, model
         self.best = model if best is None else best
         what = "" if parameter is None else f" and the gradient of `{parameter}` is not finite"
-        super().__init__(
-            f"The loss of step {step} is {loss}{what}. Try a smaller learning rate; the model "
-            "before that step is the error's `model`."
-        )
+        if step == 1:
+            fix = "No update was made yet, so check the loss function, the labels and the model."
+        else:
+            fix = "Try a smaller learning rate; the error's `model` is the one before that step."
+        super().__init__(f"The loss of step {step} is {loss}{what}. {fix}")
 
 
 #: Folded into the key for validation and for firing; epochs are folded in by their numbers.
@@ -92,13 +120,13 @@ def fit(
     model: ModelT,
     loss: Callable[..., Float[Array, ""]],
     optimiser: Optimiser,
-    data: Sequence[Shaped[Array | np.ndarray, "samples ..."]],
+    data: Sequence[Column],
     /,
     *,
     epochs: int | None = None,
     key: Key[Array, ""],
     batch_size: int | None = None,
-    validation: Sequence[Shaped[Array | np.ndarray, "samples ..."]] | None = None,
+    validation: Sequence[Column] | None = None,
     where: Callable[[ModelT], PyTree] | ModelT | None = None,
     parts: int = 1,
     mesh: Mesh | None = None,
@@ -106,15 +134,20 @@ def fit(
 ) -> Fitted[ModelT]:
     """Train a model with `Adam`, an optimiser of optax, or any other that has `init` and `update`.
 
+    The first Ctrl-C ends the training after the epoch in progress, and `fit` returns what it has
+    reached, with `is_interrupted`; a second one raises `KeyboardInterrupt`.
+
     **Arguments:**
 
     - `model`: the model, an Equinox module or any other pytree.
     - `loss`: `loss(model, *batch, key)` returns a scalar; `batch` are rows of `data`. For example
       `CrossEntropy()`.
-    - `optimiser`: for example `Adam()`, whose rate falls to 0 until the end, or `optax.adam(1e-2)`.
-    - `data`: arrays with a row for each sample. Every epoch takes them in another order, and leaves
-      out what does not fill a batch. Arrays that are shared among devices stay where they are, and
-      these devices share each batch, if it can be divided like the rows.
+    - `optimiser`: for example `Adam()`, whose rate falls so that it reaches 0 at the end, or
+      `optax.adam(1e-2)`. Those with extra arguments get the loss, its gradient and its function as
+      `value`, `grad` and `value_fn`.
+    - `data`: arrays of finite numbers with a row for each sample. Every epoch takes them in another
+      order, and leaves out what does not fill a batch. Arrays that are shared among devices stay
+      where they are, and these devices share each batch, if it can be divided like the rows.
     - `epochs`: the number of passes through the data, 0 or more; by default 20, and more
       for small data: at least 1,500 updates are made.
     - `key`: a typed PRNG key, of the order of samples and of the losses; it is consumed.
@@ -141,25 +174,38 @@ def fit(
     `FiringWarning` names populations most of which are dead or saturated, with what helps.
 
     **Raises:** `NotFinite` at the end of the epoch in which a loss or a gradient was not; from that
-    step on nothing was changed. `ValueError` for data that fit no batch, validation data with other
-    columns, and parts that do not divide a batch or are not divided by the devices;
+    step on nothing was changed. `ValueError` for data that are not finite or fit no batch, labels
+    that are not numbers of classes where the loss is `CrossEntropy`, validation data with other
+    columns, and parts that do not divide a batch or are not divided by the devices; `TypeError`
+    for arguments of another kind;
     `NotEnoughMemory` for batches that do not fit in memory; `CheckpointError` for checkpoints of
     another call.
     """
-    rows = {len(column) for column in data}
-    if batch_size is None:
-        batch_size = min(_BATCH, *rows) if rows else _BATCH
+    _check_functions(loss, optimiser)
+    check_key(key)
+    columns = columns_of(data, "data")
+    held_out = () if validation is None else columns_of(validation, "validation")
+    if held_out:
+        check_validation(held_out, columns)
+    if isinstance(loss, CrossEntropy):
+        for name, own in (("data", columns), ("validation", held_out)):
+            if own:
+                loss.check(model, own, name)
+    rows = len(columns[0])
+    batch_size = integer(min(_BATCH, rows) if batch_size is None else batch_size, "batch_size")
+    parts = integer(parts, "parts")
     if epochs is None:
-        updates = max(min(rows, default=0) // max(batch_size, 1), 1)
-        epochs = max(_EPOCHS, -(-_UPDATES // updates))
-    if len(rows) != 1 or not 1 <= batch_size <= max(rows) or epochs < 0:
+        epochs = max(_EPOCHS, -(-_UPDATES // max(rows // max(batch_size, 1), 1)))
+    epochs = integer(epochs, "epochs")
+    if not rows:
+        raise ValueError("`data` has no rows. Give one for each sample.")
+    if not 1 <= batch_size <= rows:
         raise ValueError(
-            f"The data have {sorted(rows)} rows, `batch_size` is {batch_size}, `epochs` {epochs}. "
-            "Give columns of one length, of a batch or more."
+            f"`batch_size` is {batch_size} and `data` has {plural(rows, 'row')}. Give a size from "
+            f"1 to {rows}."
         )
-    held_out = () if validation is None else tuple(validation)
-    if validation is not None:
-        _check_validation(held_out, data)
+    if epochs < 0:
+        raise ValueError(f"`epochs` is {epochs}. Give 0 or more passes through the data.")
     if parts < 1 or batch_size % parts:
         raise ValueError(
             f"`parts` is {parts} and `batch_size` {batch_size}. Give a number of parts that "
@@ -172,15 +218,13 @@ def fit(
             f"`parts` is {parts}, and `mesh` has {devices} devices. Give a multiple of that: each "
             "device computes as many parts of a batch as the others."
         )
-    if isinstance(optimiser, Adam) and optimiser.updates is None:
-        optimiser = Adam(optimiser.rate, max(epochs * (max(rows) // batch_size), 1))
     saved = checkpoints_of(
         checkpoint,
         "fit",
         model=model,
         loss=loss,
         optimiser=optimiser,
-        data=tuple(data),
+        data=columns,
         epochs=epochs,
         key=key,
         batch_size=batch_size,
@@ -188,17 +232,19 @@ def fit(
         where=where,
         parts=parts,
     )
+    if isinstance(optimiser, Adam) and optimiser.updates is None:
+        optimiser = Adam(optimiser.rate, max(epochs * (rows // batch_size), 1))
     with device, saved as checkpoints:
-        given = model, loss, optimiser, data, held_out, epochs, key, batch_size, where, parts, mesh
-        return _fit(*given, checkpoints)
+        how = epochs, key, batch_size, where, parts, mesh, checkpoints
+        return _fit(model, loss, optimiser, columns, held_out, *how)
 
 
 def _fit(
     model: ModelT,
     loss: Callable[..., Float[Array, ""]],
     optimiser: Optimiser,
-    data: Sequence[Shaped[Array | np.ndarray, "samples ..."]],
-    held_out: Sequence[Shaped[Array | np.ndarray, "samples ..."]],
+    data: Sequence[Column],
+    held_out: Sequence[Column],
     epochs: int,
     key: Key[Array, ""],
     batch_size: int,
@@ -212,8 +258,8 @@ def _fit(
         raise ValueError(
             "`where` selects no array of floats, so there is nothing to train. Select some."
         )
-    _check_data(data, held_out, epochs, batch_size)
-    columns, others = (tuple(map(_column, given)) for given in (data, held_out))
+    check_memory(data, held_out, epochs, batch_size)
+    columns, others = (tuple(map(on_devices, given)) for given in (data, held_out))
     zero = jnp.zeros((), jnp.int32)
     carry = _Carry(parameters, optimiser.init(parameters), zero, zero)
     # Without validation data the best model is the last one.
@@ -249,76 +295,62 @@ def _fit(
             found = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), found)
         return eqx.combine(found, fixed)
 
-    for epoch in range(begun, epochs):
-        given = jr.fold_in(key, epoch), jnp.asarray(epoch * losses.shape[1], jnp.int32)
-        if mesh is not None:
-            given = replicated(given, mesh)
-        if epoch == begun:
-            _check_batches(compiled_bytes(_epoch, task, carry, *given, mesh), batch_size, mesh)
-        carry, found = _epoch(task, carry, *given, mesh)
-        losses[epoch] = fetched(found)
-        if step := int(carry.failure):
-            names = [jtu.keystr(path) for path, _ in jtu.tree_leaves_with_path(parameters)]
-            culprit = [*names, None][int(carry.culprit)]
-            reached = float(losses.ravel()[step - 1])
-            last = trained(carry.parameters)
-            raise NotFinite(step, reached, culprit, last, None if best is None else trained(best))
-        if best is not None:
-            validated[epoch] = fetched(_validation_loss(task, carry, validation_key, mesh))
-            if epoch == 0 or validated[epoch] < lowest:
-                best = carry.parameters
-            lowest = np.fmin(lowest, validated[epoch])  # NaN is no loss
-        if jax.process_index() == 0:  # all processes have the same
-            found = {"losses": losses[epoch], "validation": validated[epoch : epoch + 1]}
-            checkpoints.append({name: x.copy() for name, x in found.items()}, epoch=epoch)
-        if epoch + 1 < epochs and checkpoints.is_due():
-            checkpoints.save((carry, best), epochs=epoch + 1)
-    checkpoints.finish((carry, best), epochs=epochs)
+    done, patience = begun, Patience(None)
+    with patience.until_interrupted():
+        for epoch in range(begun, epochs):
+            given = jr.fold_in(key, epoch), jnp.asarray(epoch * losses.shape[1], jnp.int32)
+            if mesh is not None:
+                given = replicated(given, mesh)
+            if epoch == begun:
+                needed = compiled_bytes(_epoch, task, carry, *given, mesh)
+                _check_batches(needed, batch_size, mesh)
+            carry, found = _epoch(task, carry, *given, mesh)
+            losses[epoch] = fetched(found)
+            if step := int(carry.failure):
+                names = [jtu.keystr(path) for path, _ in jtu.tree_leaves_with_path(parameters)]
+                culprit = [*names, None][int(carry.culprit)]
+                reached = float(losses.ravel()[step - 1])
+                last = trained(carry.parameters)
+                chosen = None if best is None else trained(best)
+                raise NotFinite(step, reached, culprit, last, chosen)
+            if best is not None:
+                validated[epoch] = fetched(_validation_loss(task, carry, validation_key, mesh))
+                if epoch == 0 or validated[epoch] < lowest:
+                    best = carry.parameters
+                lowest = np.fmin(lowest, validated[epoch])  # NaN is no loss
+            if jax.process_index() == 0:  # all processes have the same
+                found = {"losses": losses[epoch], "validation": validated[epoch : epoch + 1]}
+                checkpoints.append({name: x.copy() for name, x in found.items()}, epoch=epoch)
+            done = epoch + 1
+            if done < epochs and (patience.is_interrupted or checkpoints.is_due()):
+                checkpoints.save((carry, best), epochs=done)
+            if patience.is_interrupted:
+                break
+    if done == epochs:
+        checkpoints.finish((carry, best), epochs=epochs)
     last = trained(carry.parameters)
     chosen = last if best is None else trained(best)
     firing = firing_of(chosen, loss, columns, batch_size // parts, jr.fold_in(key, _FIRING))
     warn_of_firing(firing)
-    return Fitted(last, losses.ravel(), chosen, validated, firing)
+    reached = losses[:done].ravel(), chosen, validated[:done]
+    return Fitted(last, *reached, firing, is_interrupted=done < epochs)
 
 
-def _column(given: Shaped[Any, "samples ..."]) -> Shaped[Array, "samples ..."]:
-    """A column of data on the devices that have it. Axes of a mesh are not part of its type, which
-    batches of random rows could not have."""
-    column = jnp.asarray(given)
-    if not isinstance(column.sharding, NamedSharding):
-        return column
-    mesh = column.sharding.mesh
-    assert isinstance(mesh, Mesh)
-    mesh = Mesh(mesh.devices, mesh.axis_names)
-    return jax.device_put(column, NamedSharding(mesh, column.sharding.spec))
-
-
-def _check_validation(
-    held_out: Sequence[Shaped[Any, "samples ..."]], data: Sequence[Shaped[Any, "samples ..."]]
-) -> None:
-    """Refuse validation data whose columns are not those of the data."""
-    rows = {len(column) for column in held_out}
-    shapes = [[np.shape(column)[1:] for column in columns] for columns in (held_out, data)]
-    if shapes[0] != shapes[1] or len(rows) != 1 or rows == {0}:
-        raise ValueError(
-            f"The validation data have {sorted(rows)} rows in {len(held_out)} columns, of shapes "
-            f"{shapes[0]}, and the data columns of shapes {shapes[1]}. Give the same columns, and "
-            "one row or more."
+def _check_functions(loss: Any, optimiser: Any) -> None:
+    """Refuse a loss that is not a function, and an optimiser without `init` and `update`."""
+    for name, given in (("loss", loss), ("optimiser", optimiser)):
+        if isinstance(given, type):
+            raise TypeError(f"`{name}` is the class {given.__name__}. Give `{given.__name__}()`.")
+    if not callable(loss):
+        raise TypeError(f"`loss` is {loss!r:.60}. Give a function `loss(model, *batch, key)`.")
+    if not isinstance(optimiser, Optimiser):
+        if isinstance(optimiser, FunctionType):
+            name = optimiser.__name__
+            raise TypeError(f"`optimiser` is the function {name}. Call it, as `{name}(1e-2)`.")
+        raise TypeError(
+            f"`optimiser` is {optimiser!r:.60}. Give one with `init` and `update`, such as "
+            "`Adam()` or `optax.adam(1e-2)`."
         )
-
-
-def _check_data(
-    data: Sequence[Shaped[Any, "samples ..."]],
-    held_out: Sequence[Shaped[Any, "samples ..."]],
-    epochs: int,
-    batch_size: int,
-) -> None:
-    """Refuse data that do not fit on the device, and more losses than fit on the host."""
-    rows = len(data[0]) + (len(held_out[0]) if held_out else 0)
-    losses = np.dtype(np.float32).itemsize * epochs * (len(data[0]) // batch_size)
-    new = sum(x.nbytes for x in (*data, *held_out) if not isinstance(x, jax.Array))
-    what = f"{rows:,} rows of data and the losses of {epochs:,} epochs need"
-    check_fits(lambda _: Footprint(new, losses), 1, what, "", "give fewer rows", "fewer `epochs`")
 
 
 def _check_batches(needed: int, batch_size: int, mesh: Mesh | None) -> None:
@@ -397,7 +429,9 @@ def _batches(
         is_bad = ~jnp.stack([*finite, jnp.isfinite(value)])
         culprit = jnp.argmax(is_bad).astype(jnp.int32)
         is_failed = (carry.failure > 0) | jnp.any(is_bad)
-        changes, state = task.update(slopes, carry.state, carry.parameters)
+        value_of = partial(_value, task, chosen=chosen, key=own)
+        more = _taken(task.update, {"value": value, "grad": slopes, "value_fn": value_of})
+        changes, state = task.update(slopes, carry.state, carry.parameters, **more)
         new = _Carry(
             eqx.apply_updates(carry.parameters, changes),
             state,
@@ -430,6 +464,36 @@ def _rows(
     return rows if len(rows) % num else lax.with_sharding_constraint(rows, sharding)
 
 
+def _taken(update: Callable[..., Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Those extra arguments that an optimiser takes, as some of optax do."""
+    parameters = inspect.signature(update).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+        return more
+    return {name: value for name, value in more.items() if name in parameters}
+
+
+def _value(
+    task: _Task, parameters: PyTree, chosen: Int[Array, " rows"], key: Key[Array, ""]
+) -> Float[Array, ""]:
+    """The loss of a batch, the mean of those of its parts."""
+    if task.parts == 1:
+        return _loss_of_part(task, parameters, chosen, key)
+    rows, numbers = chosen.reshape(task.parts, -1), jnp.arange(task.parts)
+
+    def of_part(row: tuple[Array, Array]) -> Float[Array, ""]:
+        return _loss_of_part(task, parameters, row[0], jr.fold_in(key, row[1]))
+
+    return jnp.mean(lax.map(of_part, (rows, numbers)))
+
+
+def _loss_of_part(
+    task: _Task, parameters: PyTree, chosen: Int[Array, " rows"], key: Key[Array, ""]
+) -> Float[Array, ""]:
+    model = eqx.combine(parameters, task.fixed)
+    batch = map(partial(_rows, chosen), task.columns, task.shardings)
+    return task.loss(model, *batch, key)
+
+
 def _slopes(
     task: _Task,
     parameters: PyTree,
@@ -445,12 +509,9 @@ def _slopes(
     their turns are unknown to the compiler, which would dissolve a loop of one turn.
     """
 
-    def of_parameters(parameters: PyTree, chosen: Array, key: Array) -> Float[Array, ""]:
-        model = eqx.combine(parameters, task.fixed)
-        batch = map(partial(_rows, chosen), task.columns, task.shardings)
-        return task.loss(model, *batch, key)
-
-    gradient = eqx.filter_value_and_grad(of_parameters)
+    gradient = eqx.filter_value_and_grad(
+        lambda parameters, chosen, key: _loss_of_part(task, parameters, chosen, key)
+    )
     if task.parts == 1:
         return gradient(parameters, chosen, key)
     rows = chosen.reshape(task.parts, -1)

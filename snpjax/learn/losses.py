@@ -1,8 +1,14 @@
 """Losses of labelled outputs, and penalties of firing rates."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int, PyTree
+
+from .data import first_place, is_on_host
 
 
 def cross_entropy(
@@ -21,16 +27,18 @@ def cross_entropy(
 
     - `scores`: `(classes, *paths)`, or with further axes in front, such as `(steps, classes,
       *paths)`, over which the loss is averaged. The larger a score, the likelier its class.
-    - `labels`: `(*paths,)` the class of each path, from 0; another number gives NaN.
+    - `labels`: `(*paths,)` the class of each path, from 0.
     - `smoothing`: the part of the label that is spread evenly over all classes, from 0 to 1.
     - `batch_first`: whether the axes of `scores` are `(paths, classes)` or `(paths, steps,
       classes)`.
 
     **Returns:** the mean of all paths. It is log(classes) where all outputs are silent.
 
-    **Raises:** `ValueError` for labels whose shape is not that of the paths.
+    **Raises:** `ValueError` for labels whose shape is not that of the paths, and for one that is
+    not the number of a class, if labels are not traced; where they are, the loss is NaN.
+    `TypeError` for labels that are not integers.
     """
-    given = scores.shape
+    given, labels = scores.shape, labels if isinstance(labels, jax.Array) else np.asarray(labels)
     if batch_first:
         scores = jnp.moveaxis(scores, 0, -1)
     axis = scores.ndim - 1 - labels.ndim
@@ -40,10 +48,10 @@ def cross_entropy(
             "shape (classes, *paths) or (steps, classes, *paths), and labels of shape (*paths,). "
             "Use `batch_first=True` if the batch is the first axis of the scores."
         )
+    check_labels(labels, scores.shape[axis], "labels")
     log_probabilities = jax.nn.log_softmax(scores, axis=axis)
-    inside = jnp.where(
-        labels < 0, scores.shape[axis], labels
-    )  # a negative index counts from the end
+    # A negative index would count from the end.
+    inside = jnp.where(labels < 0, scores.shape[axis], labels)
     own = jnp.expand_dims(inside, range(axis + 1))
     chosen = jnp.take_along_axis(log_probabilities, own, axis=axis, mode="fill")
     spread = jnp.mean(log_probabilities, axis=axis, keepdims=True)
@@ -90,7 +98,11 @@ def class_targets(
     - `batch_first`: return `(*paths, classes)`.
 
     **Returns:** `(classes, *paths)` values for `mean_square`.
+
+    **Raises:** as `cross_entropy`; where labels are traced, all values of one that is not the
+    number of a class are `others`.
     """
+    check_labels(labels, classes, "labels")
     axis = -1 if batch_first else 0
     return jnp.where(jax.nn.one_hot(labels, classes, axis=axis, dtype=bool), correct, others)
 
@@ -162,3 +174,28 @@ def spike_penalty(
         return jnp.mean(jnp.sum(train, axis=1 if batch_first else 0) ** power)
 
     return sum(map(of_one, jax.tree.leaves(trains)), jnp.zeros(()))
+
+
+def check_labels(labels: Any, classes: int, name: str) -> None:
+    """Refuse labels that are not numbers of classes; of traced ones only the type is known.
+
+    **Arguments:**
+
+    - `labels`: an array.
+    - `classes`: how many there are.
+    - `name`: of the labels.
+    """
+    if not jnp.issubdtype(labels.dtype, np.integer):
+        raise TypeError(
+            f"`{name}` holds {labels.dtype}. Give integers, the number of the class of each path "
+            "from 0, such as `labels.astype(int)`."
+        )
+    if isinstance(labels, Tracer) or not is_on_host(labels):
+        return
+    values = np.asarray(labels)
+    is_wrong = (values < 0) | (values >= classes)
+    if place := first_place(is_wrong):
+        raise ValueError(
+            f"`{name}` is {values[is_wrong][0]} {place}, but there are {classes} classes. Give "
+            f"numbers from 0 to {classes - 1}."
+        )

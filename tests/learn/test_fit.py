@@ -1,6 +1,7 @@
 """Training in minibatches: what is trained, what is compiled, and where it stops."""
 
 import importlib
+import signal
 from functools import partial
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ import pytest
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from snpjax import Checkpoint, learn
+from snpjax.scale import CheckpointError
 from snpjax_formats import NotEnoughMemory
 
 
@@ -79,11 +81,17 @@ def test_no_epoch_changes_nothing():
 
 
 def test_training_stops_where_the_loss_is_no_number():
-    """One sample is NaN: the step is the one that drew it, and the model the one before."""
-    y = 3 * X + 1
-    y[7] = np.nan
+    """The loss of one sample is NaN: the step is the one that drew it, and the model the one
+    before."""
+
+    def with_roots(line, x, y, key):
+        return loss(line, x, jnp.where(y < -50, jnp.sqrt(y), y), key)
+
+    y = (3 * X + 1).astype(np.float32)
+    y[7] = -99
     with pytest.raises(learn.NotFinite, match=r"The loss of step \d+ is nan and the grad") as stop:
-        fit(y, epochs=9, batch_size=3)
+        options = {"epochs": 9, "batch_size": 3, "key": jr.key(0), "where": lambda line: line}
+        learn.fit(LINE, with_roots, DESCENT, (X, y), **options)
     error = stop.value
     assert error.parameter == ".slope" and np.isnan(error.loss)
     assert 1 <= error.step <= 7 and np.isfinite(error.model.slope)
@@ -104,12 +112,122 @@ def test_an_infinite_loss_stops_training():
 
 
 def test_what_cannot_be_trained_is_refused():
-    with pytest.raises(ValueError, match=r"have \[20, 21\] rows"):
+    with pytest.raises(ValueError, match="columns of `data` have 21, 20 rows"):
         fit(X[1:])
-    with pytest.raises(ValueError, match="`batch_size` is 22"):
+    with pytest.raises(ValueError, match="`batch_size` is 22 and `data` has 21 rows"):
         fit(X, batch_size=22)
+    with pytest.raises(ValueError, match="`epochs` is -1"):
+        fit(X, epochs=-1)
     with pytest.raises(ValueError, match="nothing to train"):
         fit(X, where=lambda line: ())
+
+
+def refusal(**given):
+    """The message of `fit` for other arguments."""
+    given = {"loss": loss, "optimiser": DESCENT, "data": (X, X), "key": jr.key(0), **given}
+    with pytest.raises((TypeError, ValueError, learn.NotFinite)) as error:
+        learn.fit(LINE, *(given.pop(name) for name in ("loss", "optimiser", "data")), **given)
+    return str(error.value)
+
+
+def test_arguments_of_another_kind_are_refused():
+    assert "`optimiser` is the class Adam. Give `Adam()`" in refusal(optimiser=learn.Adam)
+    assert "is the function loss. Call it" in refusal(optimiser=loss)
+    assert "`optimiser` is 0.1. Give one with `init`" in refusal(optimiser=0.1)
+    assert "the class CrossEntropy. Give `C" in refusal(loss=learn.CrossEntropy)
+    assert "`loss` is 3. Give a function" in refusal(loss=3)
+    assert "`data` is an array of the shape (21,). Give a tuple" in refusal(data=X)
+    assert "`data[1]` is a single number" in refusal(data=(X, 3.0))
+    assert "`data[1]` holds entries of the type <U1" in refusal(data=(X, ["a"] * 21))
+    assert "`data` has no rows" in refusal(data=(X[:0], X[:0]))
+    assert "`epochs` is 1.5. Give an integer" in refusal(epochs=1.5)
+    assert "`key` is 0. Give a key" in refusal(key=0)
+
+
+@pytest.mark.parametrize("to_array", [np.asarray, jnp.asarray])
+def test_data_that_are_not_finite_are_refused_with_their_place(to_array):
+    rows = np.ones((21, 4), np.float32)
+    rows[5, 2] = rows[6, 0] = np.nan
+    told = "is nan in row 5, column 2, counted from 0 (NaN or infinite in 2 places)"
+    assert f"`data[1]` {told}" in refusal(data=(X, to_array(rows)))
+    assert "`data[0]` is nan in row 5, counted from 0" in refusal(data=(to_array(rows[:, 2]), X))
+    rows[5:7] = np.inf
+    found = refusal(validation=(to_array(rows[:, 1]), X))
+    assert "`validation[0]` is inf in row 5, counted from 0" in found
+    deep = to_array(np.where(np.arange(21 * 8).reshape(21, 2, 2, 2) == 13, np.nan, 0))
+    assert "is nan at [1, 1, 0, 1] (NaN" in refusal(data=(X, deep))
+
+
+def test_lists_are_columns():
+    wanted = fit(3 * X)
+    data, options = (X.tolist(), (3 * X).tolist()), {"epochs": 3, "batch_size": 5}
+    found = learn.fit(LINE, loss, DESCENT, data, key=jr.key(0), **options, where=lambda line: line)
+    assert found.losses.tolist() == wanted.losses.tolist()
+
+
+def test_the_first_step_gets_no_advice_about_the_learning_rate():
+    found = refusal(loss=lambda line, x, y, key: jnp.nan * line.slope)
+    assert "step 1 is nan" in found and "learning rate" not in found and "check the loss" in found
+
+
+class Interrupting(Descent):
+    """Sends Ctrl-C during the update of a chosen step."""
+
+    def update(self, slopes, state, parameters):
+        def interrupt(step):
+            if step == 5:
+                signal.raise_signal(signal.SIGINT)
+
+        jax.debug.callback(interrupt, state, ordered=True)
+        return super().update(slopes, state, parameters)
+
+
+def test_an_interrupted_training_returns_what_it_reached(tmp_path):
+    """The epoch in progress is finished; with checkpoints, the same call continues from there."""
+    y, options = (3 * X).astype(np.float32), {"epochs": 4, "batch_size": 5, "key": jr.key(0)}
+    options |= {"where": lambda line: line, "validation": (X, y)}
+    where = Checkpoint(tmp_path / "c")
+    found = learn.fit(LINE, loss, Interrupting(0.1), (X, y), checkpoint=where, **options)
+    wanted = fit(y, epochs=4, validation=(X, y))
+    assert found.is_interrupted and not wanted.is_interrupted
+    assert found.losses.tolist() == wanted.losses[:8].tolist()  # four steps in each of two epochs
+    assert found.validation_losses.tolist() == wanted.validation_losses[:2].tolist()
+    assert "8 steps; interrupted; loss" in repr(found)
+    after = learn.fit(LINE, loss, Interrupting(0.1), (X, y), checkpoint=where, **options)
+    assert after.losses.tolist() == wanted.losses.tolist() and not after.is_interrupted
+    assert after.best.slope == wanted.best.slope
+
+
+def test_a_fit_has_a_short_representation():
+    found = fit(3 * X, epochs=1, validation=(X, X))
+    text = repr(found)
+    assert text.startswith("Fitted(Line, 4 steps; loss ") and "; validation" in text
+    assert f"lowest {found.losses.min():.4g}" in text and len(text) < 150
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_optimisers_get_the_loss_and_its_function(parts):
+    """`lbfgs` searches along a line, for which it needs the function. After a plateau the rate is
+    almost 0, so that losses stay."""
+    optax = pytest.importorskip("optax")
+    options = {"epochs": 6, "batch_size": 20, "parts": parts, "key": jr.key(0)}
+    data, options["where"] = (X[:20], 3 * X[:20] + 1), lambda line: line
+    plateau = optax.contrib.reduce_on_plateau(patience=2, factor=1e-6, rtol=1.0)
+    with jax.numpy_dtype_promotion("standard"):  # which optax needs
+        found = learn.fit(LINE, loss, optax.lbfgs(), data, **options)
+        assert found.losses[-1] < 1e-3 < found.losses[0]
+        found = learn.fit(LINE, loss, optax.chain(optax.sgd(0.1), plateau), data, **options)
+    assert found.losses[-1] == pytest.approx(found.losses[-2], rel=1e-4)
+    assert found.losses[0] > 1.1 * found.losses[-1]
+
+
+def test_checkpoints_of_another_number_of_epochs_are_refused_by_that_name(tmp_path):
+    options = {"batch_size": 21, "key": jr.key(0), "checkpoint": Checkpoint(tmp_path / "c")}
+    given = LINE, loss, learn.Adam(), (X, X)
+    learn.fit(*given, epochs=1, **options)
+    with pytest.raises(CheckpointError, match="epochs") as error:
+        learn.fit(*given, epochs=2, **options)
+    assert "optimiser" not in str(error.value)
 
 
 def test_the_best_model_is_that_of_the_lowest_validation_loss():
@@ -174,7 +292,7 @@ def test_the_best_model_outlives_a_training_that_fails():
 
 @pytest.mark.parametrize("held_out", [(X,), (X, X[1:]), (X[:0], X[:0]), (X, X[:, None])])
 def test_validation_data_have_the_columns_of_the_data(held_out):
-    with pytest.raises(ValueError, match="Give the same columns, and one row or more"):
+    with pytest.raises(ValueError, match="Give (the same c|columns of one l|one or more)"):
         fit(X, validation=held_out)
 
 

@@ -83,8 +83,17 @@ def test_class_targets():
 
 
 @pytest.mark.parametrize("label", [-1, CLASSES])
-def test_labels_that_are_no_class_are_nan(label):
-    assert jnp.isnan(learn.cross_entropy(jnp.zeros((CLASSES, 1)), jnp.asarray([label])))
+def test_labels_that_are_not_classes_are_refused(label):
+    """Where they are traced, the loss is NaN."""
+    scores, labels = jnp.zeros((CLASSES, 2)), jnp.asarray([0, label])
+    with pytest.raises(ValueError, match=f"`labels` is {label} in row 1, .* {CLASSES} classes"):
+        learn.cross_entropy(scores, labels)
+    with pytest.raises(ValueError, match=f"`labels` is {label} in row 1"):
+        learn.class_targets(labels, CLASSES, correct=1.0, others=0.0)
+    assert jnp.isnan(jax.jit(learn.cross_entropy)(scores, labels))
+    with pytest.raises(TypeError, match="holds float32. Give integers"):
+        learn.cross_entropy(scores, labels.astype(float))
+    assert learn.cross_entropy(scores, [0, 1]) == pytest.approx(np.log(CLASSES))
 
 
 def test_shapes_are_compared():

@@ -46,7 +46,7 @@ def test_features_become_counts():
 
 @pytest.mark.parametrize("samples", [np.ones(3), np.full((2, 2), np.nan), np.ones((2, 2, 2))])
 def test_samples_that_are_not_rows_of_numbers_are_refused(samples):
-    with pytest.raises(ValueError, match="Give finite numbers, samples as rows"):
+    with pytest.raises(ValueError, match="is nan in row 0, column 0|Give samples as rows"):
         learn.count_encoder(samples)
 
 
@@ -62,8 +62,29 @@ def test_misfits_of_the_recipe_are_refused():
     labels = jnp.zeros(40, jnp.int32)
     with pytest.raises(ValueError, match=r"shape \(2, 40\).* `batch_first=True`"):
         learn.CrossEntropy()(lambda counts: last(counts.T), COUNTS, labels)
-    with pytest.raises(ValueError, match=r"`labels` has \(3,\)"):
+    with pytest.raises(ValueError, match=r"shape \(40, 2\) for 3 labels"):
         learn.CrossEntropy()(first, COUNTS, labels[:3])
+    with pytest.raises(ValueError, match="Make it with `batch_first=True`"):
+        learn.CrossEntropy()(last, COUNTS.T, labels)
+
+
+def test_labels_are_checked_before_training():
+    _, first = networks()
+
+    def refused(labels, **options):
+        with pytest.raises((TypeError, ValueError)) as error:
+            given = first, learn.CrossEntropy(), learn.Adam(), (COUNTS, labels)
+            learn.fit(*given, key=jr.key(0), **options)
+        return str(error.value)
+
+    labels = np.arange(40) % 2
+    assert "`data[1]` is 2 in row 1, counted from 0, but there are 2 classes" in refused(labels * 2)
+    assert "`data[1]` is -1 in row 0" in refused(labels - 1)
+    assert "`data[1]` holds float64. Give integers" in refused(labels.astype(float))
+    assert "`data[1]` has the shape (40, 2)" in refused(np.eye(2)[labels])
+    assert "`validation[1]` is 2 in row 1" in refused(labels, validation=(COUNTS, labels * 2))
+    with pytest.raises(ValueError, match="`data` has 1 column. `CrossEntropy` needs two"):
+        learn.fit(first, learn.CrossEntropy(), learn.Adam(), (COUNTS,), key=jr.key(0))
 
 
 def test_the_loss_is_the_smoothed_cross_entropy():
