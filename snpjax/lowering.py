@@ -19,7 +19,15 @@ from jax.sharding import Mesh
 from jaxtyping import PyTree
 
 from .choice import AbstractChoice, FirstChoice
-from .machine import AnySolution, Lowered, LoweringOptions, Model, follows, paths_told_apart
+from .machine import (
+    AnySolution,
+    Lowered,
+    LoweringOptions,
+    Model,
+    advice_on,
+    follows,
+    paths_told_apart,
+)
 from .scale.mesh import NEURONS, PATHS, checked_mesh
 
 
@@ -114,10 +122,11 @@ def check_model(model: object) -> None:
             raise TypeError(
                 f"A {type(model).__name__} cannot be run. Give it {' and '.join(missing)}."
             )
-        raise TypeError(
-            f"`model` is a {type(model).__name__}. Give a system, which `snpjax.read` reads from a "
-            "file, or a model with `lower`, `solution` and `solutions`."
+        fix = (
+            "Give a system, which `snpjax.read` reads from a file, or a model with `lower`, "
+            "`solution` and `solutions`."
         )
+        raise TypeError(f"`model` is a {type(model).__name__}. {advice_on(model, fix)}")
 
 
 def check_choice(choice: object) -> None:

@@ -565,7 +565,12 @@ def advice_on(model: object, default: str) -> str:
 
     **Returns:** one sentence for an error message.
     """
-    return model.why_unexplorable if follows(model, Unexplorable) else default
+    if follows(model, Unexplorable):
+        return model.why_unexplorable
+    modules = [base.__module__ for base in type(model).__mro__]
+    if any(name.startswith("snpjax.learn.") for name in modules):
+        return "Export it first: `snpjax.learn.to_system(model)`."
+    return default
 
 
 class Encoding(NamedTuple):

@@ -49,5 +49,5 @@ def z3():
     try:
         import z3
     except ImportError:
-        raise ImportError("z3-solver is not installed (pip install '.[prove]')") from None
+        raise ImportError(f"z3-solver is not installed ({installing('prove')})") from None
     return z3

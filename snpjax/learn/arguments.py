@@ -1,18 +1,32 @@
 """Arguments that several functions check in the same way."""
 
-import operator
 from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Int
+
+from ..machine import advice_on
+from ..spiking.model.population import AnySystem
+from .data import first_place
 
 
-def integer(given: Any, name: str) -> int:
-    """The argument as an integer. **Raises:** `TypeError` for anything else, such as 1.5."""
-    try:
-        return operator.index(given)
-    except TypeError:
-        raise TypeError(f"`{name}` is {given!r:.60}. Give an integer.") from None
+def check_system(system: object) -> None:
+    """Refuse what is not a system, such as a model that was not exported."""
+    if not isinstance(system, AnySystem):
+        fix = advice_on(system, "Give a system of neurons.")
+        raise TypeError(f"`system` is a {type(system).__name__}. {fix}")
+
+
+def whole_counts(given: Any, name: str) -> Int[np.ndarray, "..."]:
+    """Numbers of spikes as integers. **Raises:** `ValueError` for any other number."""
+    values = np.asarray(given)
+    is_wrong = ~((values >= 0) & (values < 2**30) & (values == np.round(values)))
+    if place := first_place(is_wrong):
+        raise ValueError(
+            f"`{name}` is {values[is_wrong][0]} {place}. Give whole numbers from 0 to 2^30 - 1."
+        )
+    return values.astype(np.int64)
 
 
 def check_key(key: Any) -> None:

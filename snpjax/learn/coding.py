@@ -7,6 +7,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Key
 
+from .data import first_place
 from .surrogate import rounded, within
 
 
@@ -56,7 +57,17 @@ def count_train(
 
     **Returns:** `(steps, *shape)` zeros and ones in float32. The derivative in a count is that of
     the step of its last spike.
+
+    **Raises:** `ValueError` for a count that is not from 0 to `steps`, where counts are not traced.
     """
+    if not isinstance(counts, Tracer):
+        values = np.asarray(counts)
+        is_wrong = ~((values >= 0) & (values <= steps))
+        if place := first_place(is_wrong):
+            raise ValueError(
+                f"`counts` is {values[is_wrong][0]:g} {place}, and `steps` is {steps}: a step has "
+                "one spike. Give counts from 0 to `steps`; `even_train` takes larger ones."
+            )
     number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * counts.ndim).astype(jnp.float32)
     is_one = (number <= counts[None]).astype(jnp.float32)
     last = jnp.maximum(jnp.round(lax.stop_gradient(counts)), 1)[None]

@@ -19,6 +19,7 @@ from ..spiking.lower.enumerable import SearchedMachine
 from ..spiking.model.population import AnySystem
 from ..spiking.model.system import is_growing
 from ..spiking.step.step import SpikingState
+from .arguments import check_system
 
 
 #: In place of the spikes of a neuron: any number is fine.
@@ -128,7 +129,8 @@ class Environment:
 
         **Returns:** `EnvironmentParams`.
 
-        **Raises:** `ValueError` for an unknown neuron or another shape.
+        **Raises:** `ValueError` for an unknown neuron or another shape, and for spikes that no
+        neuron can have: fractions, and negative numbers unless the system is `signed`.
         """
         size, num = self.machine.program.num_neurons, self.system.num_neurons
         spikes = np.full(size, ANY)
@@ -136,13 +138,14 @@ class Environment:
             for name, count in target.items():
                 if not self.system.has(name):
                     raise ValueError(f"There is no neuron {name!r} to be in the target.")
-                spikes[self.system.position_of(name)] = count
+                spikes[self.system.position_of(name)] = self._wanted(repr(name), count)
         elif target is not None:
             if np.shape(target) != (num,):
                 raise ValueError(
                     f"`target` has the shape {np.shape(target)}. Give the spikes of {num} neurons."
                 )
-            spikes[:num] = np.asarray(target)
+            given = np.asarray(target).tolist()
+            spikes[:num] = [self._wanted(f"neuron {i}", x) for i, x in enumerate(given)]
         bounds = np.iinfo(np.int32)
         if any(not bounds.min <= int(count) <= bounds.max for count in spikes):
             raise ValueError("A number of `target` does not fit into 32 bits. Give a smaller one.")
@@ -153,6 +156,13 @@ class Environment:
             jnp.asarray(max_steps_in_episode, jnp.int32),
             *(jnp.asarray(x, jnp.float32) for x in numbers),
         )
+
+    def _wanted(self, name: str, count: float) -> int:
+        """The spikes to reach in a neuron, if they are a number that it can have."""
+        is_count = float(count).is_integer() and (count >= 0 or self.system.signed)
+        if count != ANY and not is_count:
+            raise ValueError(f"The target of {name} is {count}. Give an integer, 0 or more.")
+        return int(count)
 
     def reset(
         self, key: Key[Array, ""] | None = None, params: EnvironmentParams | None = None
@@ -213,9 +223,14 @@ class Environment:
         - `key`, `state`, `action`, `params`: as for `step`.
 
         **Returns:** as `step` does.
+
+        **Raises:** `TypeError` for an action that is not an integer.
         """
         del key
         params = self.default_params if params is None else params
+        kind = jnp.result_type(action)
+        if not jnp.issubdtype(kind, np.integer):
+            raise TypeError(f"`action` is of {kind}. Give the number of a choice, an integer.")
         action = jnp.asarray(action, jnp.int32)
         clipped = jnp.clip(action, 0, self.num_actions - 1)
         invalid = (clipped != action) | ~state.action_mask[clipped]
@@ -302,8 +317,9 @@ def environment(
 
     **Raises:** `ValueError` for a system that divides or buds, whose neurons have no fixed
     numbers; and where `num_actions` is not given and would be more than 4,096, or where rules
-    choose subsets of synapses.
+    choose subsets of synapses. `TypeError` for what is not a system.
     """
+    check_system(system)
     if is_growing(system):
         raise ValueError(
             "A system that divides or buds has no fixed set of actions. Use `snpjax.explore`."

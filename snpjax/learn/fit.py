@@ -19,13 +19,14 @@ from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 from .._text.counts import plural
 from .._xla import fetched
 from ..explore.patience import Patience
+from ..lowering import as_integer
 from ..memory import Footprint, check_fits, compiled_bytes
 from ..scale.checkpoint import Checkpoint, Checkpoints, checkpoints_of
 from ..scale.hosts import check_agreement
 from ..scale.mesh import PATHS, placement, replicated, size_of
 from ..scale.shares import alike, on_all
 from .adam import Adam
-from .arguments import check_key, integer
+from .arguments import check_key
 from .classify import CrossEntropy
 from .data import Column, check_memory, check_validation, columns_of, on_devices
 from .firing import PopulationFiring, firing_of, warn_of_firing
@@ -192,11 +193,11 @@ def fit(
             if own:
                 loss.check(model, own, name)
     rows = len(columns[0])
-    batch_size = integer(min(_BATCH, rows) if batch_size is None else batch_size, "batch_size")
-    parts = integer(parts, "parts")
+    batch_size = as_integer("batch_size", min(_BATCH, rows) if batch_size is None else batch_size)
+    parts = as_integer("parts", parts)
     if epochs is None:
         epochs = max(_EPOCHS, -(-_UPDATES // max(rows // max(batch_size, 1), 1)))
-    epochs = integer(epochs, "epochs")
+    epochs = as_integer("epochs", epochs)
     if not rows:
         raise ValueError("`data` has no rows. Give one for each sample.")
     if not 1 <= batch_size <= rows:

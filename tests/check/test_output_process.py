@@ -269,8 +269,13 @@ def test_unbounded_systems_have_trains_as_well():
     )
     graph = snp.explore(system, max_depth=2)
     assert float(snp.log_probability(graph, np.asarray([1, 2]))) == pytest.approx(-2 * np.log(2))
-    with pytest.raises(ValueError, match="3 steps, but the graph is complete up to 2 only.*max_de"):
-        snp.log_probability(graph, np.asarray([1, 2, 2]))
+    process = snp.output_process(system, max_depth=2)
+    assert snp.log_probability(process, np.asarray([1, 2])) == snp.log_probability(graph, [1, 2])
+    for one in (graph, process):
+        with pytest.raises(ValueError, match="3 steps, but the graph is complete up to 2 .*max_de"):
+            snp.log_probability(one, np.asarray([1, 2, 2]))
+    with pytest.raises(ValueError, match="explored already. Give `max_depth` to `explore`"):
+        snp.output_process(graph, max_depth=2)
 
 
 def test_the_likelihood_recovers_the_probabilities_of_rules():
@@ -318,6 +323,19 @@ def test_the_likelihood_recovers_the_probabilities_of_rules():
 def test_what_does_not_fit(process, call, message):
     with pytest.raises(ValueError, match=message):
         call(process)
+
+
+def test_a_train_without_steps_is_certain(process):
+    assert snp.log_probability(process, np.zeros(0, int)) == 0.0
+    assert snp.log_probability(process, np.zeros((0, 3), int)).tolist() == [0.0] * 3
+    assert snp.log_probability(coin(), np.zeros(0, int)) == 0.0
+
+
+@pytest.mark.parametrize("value", [jnp.nan, jnp.inf])
+def test_traced_logits_that_are_no_numbers_give_nan(process, value):
+    logits = jnp.zeros((2, 1)).at[0, 0].set(value)
+    found = jax.jit(lambda x: snp.log_probability(process, np.array([1, 0]), logits=x))(logits)
+    assert jnp.isnan(found)
 
 
 def test_traced_functions_need_a_process(process):

@@ -146,3 +146,12 @@ def test_products_beyond_32_bits_are_refused():
         learn.even_train(jnp.asarray([50_000.0]), 100_000)
     found = learn.even_train(jnp.asarray([20_000.0]), 100_000)
     assert int(jnp.sum(found)) == 20_000
+
+
+@pytest.mark.parametrize("count", [6.0, -1.0, np.nan])
+def test_counts_that_do_not_fit_a_train_are_refused(count):
+    """Where they are not traced."""
+    counts = jnp.asarray([1.0, count])
+    with pytest.raises(ValueError, match=f"`counts` is {count:g} in row 1, .* `steps` is 5"):
+        learn.count_train(counts, 5)
+    assert jax.jit(lambda x: learn.count_train(x, 5))(counts).shape == (5, 2)

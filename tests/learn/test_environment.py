@@ -203,6 +203,34 @@ def test_gymnax_takes_it(environment, usual_promotion):
     assert jax.tree.all(jax.tree.map(lambda a, b: jnp.array_equal(a, b), found[:4], plain[:4]))
 
 
+@pytest.mark.parametrize("count", [3.5, -3, np.nan])
+def test_targets_are_counts(environment, count):
+    """Of a signed system also negative ones."""
+    name = environment.system.neurons[1].name
+    with pytest.raises(ValueError, match=f"target of '{name}' is {count}. Give an integer, 0"):
+        environment.params(target={name: count})
+    target = [learn.ANY, count, *[0] * (environment.system.num_neurons - 2)]
+    with pytest.raises(ValueError, match=f"target of neuron 1 is {count}"):
+        environment.params(target=target)
+    signed = learn.environment(environment.system.replace(signed=True), num_actions=9)
+    if count == -3:
+        assert signed.params(target={name: count}).target[1] == -3
+
+
+def test_actions_are_integers(environment):
+    _, state = environment.reset()
+    with pytest.raises(TypeError, match="`action` is of float"):
+        environment.step(None, state, 1.5)
+
+
+def test_models_that_were_not_exported_are_refused():
+    network = learn.classifier(2, 2, hidden=2, key=jr.key(0))
+    with pytest.raises(TypeError, match="SpikingNetwork. Export it first: .*to_system"):
+        learn.environment(network)
+    with pytest.raises(TypeError, match="`system` is a str. Give a system of neurons"):
+        learn.environment("x")
+
+
 def test_targets_beyond_32_bits_are_refused(environment):
     name = environment.system.neurons[0].name
     with pytest.raises(ValueError, match="does not fit into 32 bits"):

@@ -267,7 +267,7 @@ def test_boxes_that_do_not_fit():
         learn.robustness(layered(), learn.SpikeBox.around(np.zeros((2, 1))), steps=0)
     with pytest.raises(ValueError, match=r"the shape \(2,\). Pass \(inputs, cases\)"):
         learn.SpikeBox.around([1, 2])
-    with pytest.raises(ValueError, match="no whole number"):
+    with pytest.raises(ValueError, match="is 1.5 in row 0, column 0.* Give whole numbers"):
         learn.SpikeBox.around([[1.5]])
     with pytest.raises(ValueError, match="Input 0 of case 0 has 9 spikes, outside its bounds of"):
         learn.SpikeBox.around([[9]], high=4)

@@ -250,3 +250,45 @@ def test_the_loss_of_reinforce_falls_when_rewarded_choices_become_likely():
     value, slope = jax.value_and_grad(lambda c: learn.reinforce_loss(reward, c))(chances)
     assert value == -1
     np.testing.assert_allclose(slope, [0.5, -0.5, 0.0], atol=1e-6)
+
+
+# ---- models where a system is expected ----
+
+
+def wrong_calls():
+    """A call with a model in place of its exact system, and what the message begins with."""
+    box = learn.SpikeBox.around(np.ones((3, 1), int))
+    return {
+        "check": lambda model: snp.check(model, "always true"),
+        "prove": lambda model: snp.prove(model, "always true"),
+        "explore": snp.explore,
+        "run": snp.run,
+        "write": lambda model: snp.write(model, "unused.snp.json"),
+        "robustness": lambda model: learn.robustness(model, box, steps=3),
+        "environment": learn.environment,
+        "initial_configuration": lambda model: learn.initial_configuration(model, np.ones(3)),
+    }
+
+
+@pytest.mark.parametrize("call", wrong_calls())
+def test_models_are_exported_first(call):
+    """The message is short, and names the function."""
+    one = network()
+    fitted = learn.Fitted(one, np.zeros(1), one, np.zeros(0))
+    for model in (one, fitted, layer(jr.key(0)), learn.Sequential([layer(jr.key(0))])):
+        with pytest.raises(TypeError, match=type(model).__name__) as error:
+            wrong_calls()[call](model)
+        message = str(error.value)
+        assert message.endswith("Export it first: `snpjax.learn.to_system(model)`.")
+        assert len(message) < 150
+
+
+@pytest.mark.parametrize("count", [1.5, -1, np.nan, 2**30])
+def test_counts_of_an_exact_system_are_whole_numbers(count):
+    system, counts = learn.to_system(network(), round=True), np.array([[0, 1], [2, count], [3, 3]])
+    for call in (
+        lambda: learn.initial_configuration(system, counts),
+        lambda: learn.SpikeBox.around(counts),
+    ):
+        with pytest.raises(ValueError, match="`counts` is .* in row 1, column 1, counted from 0"):
+            call()

@@ -1,6 +1,7 @@
 """How probable the output of a system is whose rules are chosen at random: its explored graph as a
 hidden Markov model."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -84,7 +85,9 @@ class OutputProcess(eqx.Module):
         )
 
 
-def output_process(system: Graph | Explorable, /, *, output: Outputs = None) -> OutputProcess:
+def output_process(
+    system: Graph | Explorable, /, *, output: Outputs = None, max_depth: int | None = None
+) -> OutputProcess:
     """Prepare the output of a system for `log_probability`, once for many trains and logits.
 
     **Arguments:**
@@ -93,6 +96,8 @@ def output_process(system: Graph | Explorable, /, *, output: Outputs = None) -> 
       limit of depth ended serves for trains up to this depth.
     - `output`: the name of an output neuron, not needed if there is only one; or several names,
       whose trains are observed together.
+    - `max_depth`: explore a system up to this depth, for trains of up to this many steps. A system
+      whose counts grow without bound needs it.
 
     **Returns:** an `OutputProcess`.
 
@@ -100,7 +105,12 @@ def output_process(system: Graph | Explorable, /, *, output: Outputs = None) -> 
     edges, or one that was reduced for a query or may lack a configuration.
     """
     refuse_tracers("output_process", "log_probability(process, train)", system)
-    graph = system if isinstance(system, Graph) else explore(system)
+    if isinstance(system, Graph):
+        if max_depth is not None:
+            raise ValueError("A graph is explored already. Give `max_depth` to `explore`.")
+        graph = system
+    else:
+        graph = explore(system, max_depth=max_depth)
     _check(graph)
     own = graph.without_redundant_choices()
     names = _names(own, output)
@@ -175,7 +185,8 @@ def log_probability(
     - `halts`: the probability that the computation halts after exactly these steps, too. Otherwise
       it may go on.
 
-    **Returns:** `(*paths,)` natural logarithms; -inf for a train that no computation emits.
+    **Returns:** `(*paths,)` natural logarithms; -inf for a train that no computation emits, and NaN
+    for traced logits that are NaN or +inf.
 
     **Raises:** `ValueError` for a train longer than the graph is complete, for shapes that do not
     fit, and for logits that are NaN or infinite other than -inf; besides those of `output_process`.
@@ -190,7 +201,7 @@ def log_probability(
     else:
         refuse_tracers(
             "log_probability(system, ...)",
-            "log_probability(process, ...) with `process = snpjax.output_process(system)`",
+            "log_probability(snpjax.output_process(system), ...)",
             (train, logits),
         )
         graph = system if isinstance(system, Graph) else explore(system, max_depth=len(train))
@@ -200,8 +211,11 @@ def log_probability(
         logits = jnp.zeros((1, 1))
     _check_logits(process, logits)
     paths = rows.shape[2:]
-    found = _forward(process, rows.reshape(*rows.shape[:2], -1), jnp.asarray(logits, float), halts)
-    return found.reshape(paths)
+    logits = jnp.asarray(logits, float)
+    rows = rows.reshape(*rows.shape[:2], math.prod(paths))
+    found = _forward(process, rows, logits, halts).reshape(paths)
+    is_valid = jnp.all(jnp.isfinite(logits) | jnp.isneginf(logits))
+    return jnp.where(is_valid, found, jnp.nan)
 
 
 def _check(graph: Graph) -> None:

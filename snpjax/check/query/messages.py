@@ -23,11 +23,12 @@ _HINTS = {
     "/": "only integers, sums and multiples can be compared",
     "%": "a remainder is written with mod: n1 mod 2 = 1",
     ".": "numbers of spikes are integers",
-    "{": 'quote the names of neurons that are no plain words: "in{7}"',
-    "[": 'quote the names of neurons that are no plain words: "in[7]"',
+    "{": 'quote the names of neurons that are not plain words: "in{7}"',
+    "[": 'quote the names of neurons that are not plain words: "in[7]"',
     '"': "the quote is not closed",
     "'": "the quote is not closed",
 }
+_QUOTES = ("'", '"')
 _HINTS_IN_SYMBOLS = {**_HINTS, "&": "write &", "|": "write |", "!": "write !"}
 _CALLS = frozenset({"TIMER", "PENDING", "IN_FLIGHT", "EMITS", "OPEN", "FIRES"})
 _OPERAND = frozenset({"NUMBER", "NAME", "LPAR", "MINUS"})
@@ -84,6 +85,8 @@ def syntax_error(query: str, error: UnexpectedInput, *, in_symbols: bool = False
         return QueryError(query, at, f"expected {_in_words(expected)}, but the query ends{hint}")
     match = _WORD.match(query, at)
     found = "" if match is None else match.group()
+    if kind and found in _QUOTES:  # a quoted name
+        found = query[at : query.find(found, at + 1) + 1]
     hints = _HINTS_IN_SYMBOLS if in_symbols else _HINTS
     hint = _hint(query[:at].rstrip(), found, kind, expected, hints)
     return QueryError(query, at, f"expected {_in_words(expected)}, not {_shown(found)}{hint}")
@@ -102,6 +105,8 @@ def _hint(
     together = (last.group() if last else "") + found
     if together in LETTERS and found:
         return f" (write {together} as one word)"
+    if found[0:1] in _QUOTES:
+        return meant(before.split(" ")[-1].split("(")[-1])
     is_word = found[:1].isalpha()
     if is_word and kind not in ("NAME", "") and "NAME" in expected:
         return f' (a neuron of this name is quoted: "{found}")'

@@ -7,6 +7,7 @@ from jaxtyping import Array, Int, Integer
 
 from ...spiking.model.rule import Rule
 from ...spiking.model.system import Neuron, SpikingSystem
+from ..arguments import check_system, whole_counts
 from ..synapses.abstract import SynapseList, matches
 from .abstract import LayerParts, group_of
 from .sequential import Sequential
@@ -79,9 +80,11 @@ def initial_configuration(
 
     **Returns:** `(neurons, *paths)` spikes; neurons other than the inputs have those of the system.
 
-    **Raises:** `ValueError` for more inputs than there are neurons.
+    **Raises:** `ValueError` for more inputs than there are neurons, and for counts that are not
+    whole numbers of 0 or more.
     """
-    given = np.asarray(counts)
+    check_system(system)
+    given = whole_counts(counts, "counts")
     if not 1 <= given.ndim <= 2 or len(given) > system.num_neurons:
         raise ValueError(
             f"`counts` has the shape {given.shape}, and the system {system.num_neurons} neurons. "
@@ -89,7 +92,7 @@ def initial_configuration(
         )
     own = np.asarray([neuron.spikes for neuron in system.neurons], int)
     own = np.broadcast_to(own.reshape(-1, *(1,) * (given.ndim - 1)), (len(own), *given.shape[1:]))
-    return np.concatenate([given.astype(int), own[len(given) :]])
+    return np.concatenate([given, own[len(given) :]])
 
 
 def _without_sums(

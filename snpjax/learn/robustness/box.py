@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from ..arguments import whole_counts
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SpikeBox:
@@ -134,7 +136,4 @@ def _counts(values: Any, name: str) -> Int[np.ndarray, "inputs cases"]:
     given = np.asarray(values)
     if given.ndim != 2:
         raise ValueError(f"`{name}` has the shape {given.shape}. Pass (inputs, cases).")
-    whole = np.round(given).astype(np.int64)
-    if (whole != given).any() or (whole < 0).any() or whole.max(initial=0) >= 2**30:
-        raise ValueError(f"`{name}` has a count that is no whole number from 0 to 2^30 - 1.")
-    return whole
+    return whole_counts(given, name)

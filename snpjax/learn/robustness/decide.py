@@ -11,6 +11,7 @@ from jaxtyping import Bool, Int
 from ..._text.counts import plural
 from ...check.verdict import Status
 from ...spiking.model.system import SpikingSystem
+from ..arguments import check_system
 from .attack import attacked
 from .bounds import NetworkBounds, TooManySpikes
 from .box import SpikeBox
@@ -111,12 +112,16 @@ def robustness(
 
     **Raises:** `ValueError` for a system with delays, a network that changes or fewer than two
     outputs, for outputs with and without rules if no `decoder` is passed, and for a box of another
-    number of inputs; `KeyError` for an unknown input.
+    number of inputs; `KeyError` for an unknown input; `TypeError` for a model that was not
+    exported.
 
     ??? cite "Source"
         Interval propagation: Gowal et al. 2018. Encoding for solvers: Katz et al. 2017 (Reluplex).
         Here with integer spike counts and ultimately periodic guards instead of real numbers.
     """
+    check_system(system)
+    if not isinstance(box, SpikeBox):
+        raise TypeError(f"`box` is a {type(box).__name__}. Give `SpikeBox.around(counts)`.")
     classifier = Classifier.of(system, inputs, steps, decoder)
     if box.num_inputs != len(classifier.inputs):
         raise ValueError(
