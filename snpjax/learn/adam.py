@@ -17,8 +17,8 @@ class AdamState(NamedTuple):
 
 
 class Adam(eqx.Module):
-    """Adam, whose learning rate follows half a cosine from `rate` down to 0; an optimiser for
-    `fit`.
+    """Adam, whose learning rate follows half a cosine from `rate` down so that it reaches 0 at the
+    end; an optimiser for `fit`.
 
     - `rate`: the learning rate at first.
     - `updates`: after how many updates the rate is 0; `None` for those of the call of `fit`.

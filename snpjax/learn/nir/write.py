@@ -36,7 +36,9 @@ def to_nir(
 ) -> "NIRGraph":
     """Write a network as a NIR graph. `nir.write(path, graph)` stores it.
 
-    With the discretisation that `from_nir` describes, the graph computes what the network does.
+    With the discretisation that `from_nir` describes, the graph computes what the network does, one
+    step later where the network holds its inputs as initial spikes: the `Input` receives them in
+    one step, and sends them in the next. So what `from_nir` reads back needs `steps + 1` steps.
 
     - Neurons with the rule `a{n,}/a^c -> a` subtract c when they fire. They become an `I` with a
       `Threshold` of n - 1/2 and a `Scale` of -c from there back to it; with `reset="subtract"` an
