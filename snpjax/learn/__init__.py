@@ -126,6 +126,7 @@ from .synapses import (
 )
 from .trainable import trainable as trainable
 from .truncated import truncated_loss as truncated_loss
+from .verify import verify as verify
 
 
 suggest_keywords(__name__)

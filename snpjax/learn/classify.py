@@ -1,6 +1,6 @@
 """Classifiers by default settings: real features as counts of spikes, the network and its loss."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -11,11 +11,11 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, Real
 
 from .._text.counts import plural
+from .arguments import check_sent, whole_counts
 from .coding import nearest_counts
-from .data import Column, first_place
-from .layers.sequential import Sequential
+from .data import Column, first_place, is_on_host
 from .losses import check_labels, cross_entropy
-from .network import SpikingNetwork
+from .network import AbstractPopulationNetwork, SpikingNetwork
 from .rules import relay
 from .surrogate import FastSigmoid
 
@@ -168,7 +168,7 @@ class CrossEntropy(eqx.Module):
 
     def __call__(
         self,
-        model: SpikingNetwork,
+        model: Callable[..., Float[Array, "samples classes"]],
         counts: Float[Array | np.ndarray, "samples inputs"],
         labels: Int[Array | np.ndarray, "..."],
         key: Key[Array, ""] | None = None,
@@ -177,7 +177,8 @@ class CrossEntropy(eqx.Module):
 
         **Arguments:**
 
-        - `model`: a network with `batch_first`, or any function of counts.
+        - `model`: a network with `batch_first`, or any function of counts. Those of a network are
+          whole numbers.
         - `counts`: `(samples, inputs)` spikes of the inputs.
         - `labels`: `(samples,)` the number of the class of each sample.
         - `key`: of the noise; it is consumed. Without a key there is none.
@@ -187,7 +188,7 @@ class CrossEntropy(eqx.Module):
         **Raises:** as `cross_entropy`, and `ValueError` for counts or labels of other shapes, and a
         model whose batch is the last axis.
         """
-        if isinstance(model, SpikingNetwork | Sequential) and not model.batch_first:
+        if isinstance(model, AbstractPopulationNetwork) and not model.batch_first:
             raise ValueError(
                 "The batch is the last axis of the model. Make it with `batch_first=True`, as "
                 "samples are rows here."
@@ -224,6 +225,9 @@ class CrossEntropy(eqx.Module):
                 "`(counts, labels)`."
             )
         counts, labels = columns
+        if isinstance(model, AbstractPopulationNetwork) and is_on_host(counts):
+            whole_counts(counts, f"{name}[0]")
+            check_sent(counts, f"{name}[0]", model.most_relayed)
         _check_axes(labels, f"{name}[1]")
         samples = jax.ShapeDtypeStruct((2, *counts.shape[1:]), jnp.float32)
         own = jax.ShapeDtypeStruct((2,), jnp.int32)

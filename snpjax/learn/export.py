@@ -50,7 +50,12 @@ def _exported(model: Exportable) -> RelaxedSystem | Sequential:
         fix = "Pass a relaxed system, a layer, a network, or what `fit` returned for one."
         if isinstance(model, list | tuple):
             fix = "Join layers first: `learn.Sequential(layers)`."
-        raise ValueError(f"A {type(model).__name__} has no exact system of its own. {fix}")
+        elif isinstance(getattr(model, "model", None), RelaxedSystem):  # a network of NIR
+            fix = "Pass its `model`."
+        elif callable(getattr(model, "module", None)):  # of Flax
+            fix = "Pass what its `module()` returns."
+        kind = type(model).__name__
+        raise ValueError(f"An object of the type {kind} has no exact system of its own. {fix}")
     systems = [model] if isinstance(model, RelaxedSystem) else [model.source.model]
     if isinstance(model, Sequential):
         systems += [own.model for layer in model.layers if (own := layer.population) is not None]

@@ -53,12 +53,12 @@ def firing_of(
     data: tuple[Shaped[Array, "samples ..."], ...],
     batch_size: int,
     key: Key[Array, ""],
-) -> tuple[PopulationFiring, ...]:
+) -> tuple[tuple[PopulationFiring, ...], bool]:
     """How each population with rules fires while the loss is computed; inputs are left out, and
-    what no gradient of the loss reaches."""
+    what no gradient of the loss reaches. And whether there are inputs, and none sends anything."""
     systems = [system for _, node in _nodes(model) if (system := _system_of(node)) is not None]
     if not systems or any(own.initial.ndim > 1 for own in systems):  # an ensemble has no names
-        return ()
+        return (), False
     size = len(data[0])
     batch_size = min(batch_size, size)
     batches = max(min(_ROWS, size) // batch_size, 1)
@@ -66,23 +66,29 @@ def firing_of(
     columns = tuple(x[rows].reshape(batches, batch_size, *x.shape[1:]) for x in data)
     with_taps = jax.tree.map(_with_tap, model, is_leaf=_is_system)
     found = _counted(with_taps, loss, columns, jr.split(key, batches))
-    return tuple(_statistics(found))
+    return tuple(_statistics(found)), _is_without_input(found)
 
 
-def warn_of_firing(firing: tuple[PopulationFiring, ...]) -> None:
+def warn_of_firing(firing: tuple[PopulationFiring, ...], has_no_input: bool) -> None:
     """Warn once of all populations most of which are dead or saturated."""
     problems = []
+    if has_no_input and firing:
+        text = "The inputs sent no spikes in any run: the counts are 0, or no rule accepts them."
+        warn(FiringWarning(text))
+        return
     for own in firing:
         if own.dead > _MANY:
             problems.append(
-                f"{_share(own.dead, own)} of {own.population} never fire: lower the guard, give "
-                "larger initial weights (`scale`), add an input that always sends spikes, or lower "
-                "the learning rate."
+                f"{_share(own.dead, own)} of {own.population} never fire: lower the guard "
+                "(`levels` of `classifier`), give larger initial weights (`scale`, or a wider "
+                "`weight_range`), add an input that always sends spikes, or lower the learning "
+                "rate."
             )
         if own.saturated > _MANY:
             problems.append(
                 f"{_share(own.saturated, own)} of {own.population} fire in every step: raise the "
-                "guard, increase `steps`, or give smaller initial weights (`scale`)."
+                "guard (`levels` of `classifier`), increase `steps`, or give smaller initial "
+                "weights (`scale`, or a narrower `weight_range`)."
             )
     if problems:
         warn(FiringWarning("After training, " + " ".join(problems)))
@@ -146,10 +152,25 @@ def _counted(
     return eqx.combine(jax.tree.map(lambda x: jnp.sum(x, axis=0), found), rest)
 
 
+def _is_source(path: Any) -> bool:
+    """Whether a node is the inputs of a `Sequential`."""
+    return bool(path) and getattr(path[-1], "name", "") == "source"
+
+
+def _is_without_input(model: PyTree) -> bool:
+    sent = []
+    for path, node in _nodes(model):
+        if isinstance(node, SpikingNetwork) and node.places[0].slots:
+            sent.append(np.asarray(node.model.tap)[0, node.places[0].neurons])
+        elif _is_source(path) and isinstance(node, AbstractSpikingModel):
+            sent.append(np.asarray(node.model.tap)[0])
+    return bool(sent) and not any(own.any() for own in sent)
+
+
 def _statistics(model: PyTree) -> Iterator[PopulationFiring]:
     for path, node in _nodes(model):
         system = _system_of(node)
-        if system is None:
+        if system is None or _is_source(path):
             continue
         of = f" of `{jtu.keystr(path)}`" if path else ""
         if isinstance(node, SpikingNetwork):

@@ -331,8 +331,9 @@ def _fit(
         checkpoints.finish((carry, best), epochs=epochs)
     last = trained(carry.parameters)
     chosen = last if best is None else trained(best)
-    firing = firing_of(chosen, loss, columns, batch_size // parts, jr.fold_in(key, _FIRING))
-    warn_of_firing(firing)
+    measured = chosen, loss, columns, batch_size // parts, jr.fold_in(key, _FIRING)
+    firing, has_no_input = firing_of(*measured)
+    warn_of_firing(firing, has_no_input)
     reached = losses[:done].ravel(), chosen, validated[:done]
     return Fitted(last, *reached, firing, is_interrupted=done < epochs)
 

@@ -16,6 +16,7 @@ from ..choice import AbstractChoice
 from ..spiking.model.population import PopulationSystem
 from ..spiking.model.population_parts import Population, Projection
 from ..spiking.model.rule import Rule
+from .arguments import check_key, check_sent, relayed
 from .coding import total
 from .forward import forward, order_of
 from .initial import weights_of
@@ -62,6 +63,11 @@ class AbstractPopulationNetwork(eqx.Module):
     def only_counts(self) -> bool:
         """Whether the outputs have no rules."""
 
+    @property
+    @abc.abstractmethod
+    def most_relayed(self) -> int | None:
+        """The most spikes that an input can send, if it sends all at once; else `None`."""
+
     @abc.abstractmethod
     def runs(
         self,
@@ -99,7 +105,8 @@ class AbstractPopulationNetwork(eqx.Module):
 
         **Returns:** a `Response`.
 
-        **Raises:** `ValueError` for shapes that do not fit.
+        **Raises:** `ValueError` for shapes that do not fit, and, unless they are traced, for NaN
+        and for more spikes than inputs that send all at once have rules for.
         """
         return self.response_of(self.runs(counts, input))
 
@@ -131,6 +138,7 @@ def checked_counts(
         batch = f"(paths, {size})" if network.batch_first else f"({size}, paths)"
         hint = batch_hint(counts, size, network.batch_first)
         raise ValueError(f"`counts` has the shape {counts.shape}. Give ({size},) or {batch}.{hint}")
+    check_sent(counts, "counts", network.most_relayed)
     return counts.T if network.batch_first else counts
 
 
@@ -143,6 +151,7 @@ def checked_input(
     if input is None:
         return None
     input = jnp.asarray(input, jnp.float32)
+    check_sent(input, "input", network.most_relayed)
     if network.batch_first and counts.ndim == 2:
         input = jnp.moveaxis(input, 0, -1)
     if len(input) > network.steps or input.shape[1:] != counts.shape:
@@ -208,6 +217,7 @@ class SpikingNetwork(AbstractPopulationNetwork, AbstractSpikingModel):
 
         **Raises:** `ValueError` for populations or projections that do not fit together.
         """
+        check_key(key)
         if projections is None:
             projections = [(p, p + 1) for p in range(len(sizes) - 1)]
         given = [tuple(projection) for projection in projections]
@@ -264,6 +274,12 @@ class SpikingNetwork(AbstractPopulationNetwork, AbstractSpikingModel):
     def only_counts(self) -> bool:
         """Whether the outputs have no rules."""
         return self.places[-1].slots == 0
+
+    @property
+    def most_relayed(self) -> int | None:
+        if any(target == 0 for _, target in self.projections):
+            return None  # what arrives may be negative
+        return relayed(self.model, self.places[0].neurons)
 
     def runs(
         self,
@@ -328,6 +344,7 @@ def check_train(
             f"and `paths` as a {where} axis if there are several."
             + (batch_hint(train, inputs, batch_first) if train.ndim == 3 else "")
         )
+    check_sent(train, "train", None)
 
 
 def batch_hint(given: Float[Array, "..."], size: int, batch_first: bool) -> str:

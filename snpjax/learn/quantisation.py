@@ -68,6 +68,11 @@ def quantise(model: ModelT, levels: Iterable[int]) -> ModelT:
         Courbariaux, Bengio, David 2015 (binary); Li, Zhang, Liu 2016 (ternary). This differs from
         them in that there is no scale: thresholds of guards take its place.
     """
+    if isinstance(levels, str):
+        raise TypeError(
+            f"The levels are {levels!r}. Pass integers: `TERNARY`, `BINARY`, `bit_levels(4)`, or "
+            "others."
+        )
     given = list(levels)
     allowed = tuple(sorted({int(level) for level in given}))
     if len(allowed) < 2 or any(level != int(level) or abs(level) >= 2**24 for level in given):

@@ -335,3 +335,8 @@ def _stored(edges: Edges, layout: type[AbstractLayout] | Literal["auto"]) -> Abs
         pairs = edges.num_sources * edges.num_targets
         layout = Dense if pairs <= max(_MAX_DENSE, _MAX_SPARSITY * len(edges)) else TwoWay
     return fitting(layout, edges)
+
+
+def is_exact_count(counts: Float[Array, "*shape"]) -> Bool[Array, "*shape"]:
+    """Whether these are integers that float32 counts."""
+    return (jnp.abs(counts) < MAX_COUNT) & (counts == jnp.round(counts))

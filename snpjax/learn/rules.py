@@ -30,7 +30,7 @@ def relay(most: int) -> tuple[Rule, ...]:
 def rules_of_guard(guard: int | Rules) -> tuple[Rule | str, ...]:
     """The rules that a guard of a layer stands for."""
     if isinstance(guard, float):
-        raise TypeError(f"`guard` is {guard}. Give an integer, the least number of spikes that fires.")
+        raise TypeError(f"`guard` is {guard}. Give an integer, the least spikes that fire.")
     if isinstance(guard, int):
         if guard < 1:
             raise ValueError(f"`guard` is {guard}. Give the least number of spikes that fires.")

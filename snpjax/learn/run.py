@@ -13,7 +13,14 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..choice import AbstractChoice, FirstChoice
 from .plastic import RelaxedSynapses
-from .relaxed import MAX_COUNT, Constants, RelaxedSystem, constants_of, nameless
+from .relaxed import (
+    MAX_COUNT,
+    Constants,
+    RelaxedSystem,
+    constants_of,
+    is_exact_count,
+    nameless,
+)
 from .step import RelaxedState, initial_state, step
 from .surrogate import Smooth, tapped
 
@@ -27,8 +34,8 @@ class RelaxedSolution(eqx.Module):
       asked for.
     - `steps`: steps that were made until it halted.
     - `log_probability`: of all choices of the run, where a `WeightedChoice` drew them; else 0.
-    - `is_exact`: whether all counts were below 2^24, so that the values are those of the exact
-      system; never with `Smooth`.
+    - `is_exact`: whether all counts were integers below 2^24, so that the values are those of the
+      exact system; never with `Smooth`, and not with `spikes` or `input` that are not integers.
     - `plastic`: the final synapses that plasticity may change, if there are any.
     """
 
@@ -85,6 +92,9 @@ def run(
             "random choice."
         )
     constants, given, trains = begun(model, steps, spikes, input, paths)
+    is_exact = jnp.all(is_exact_count(given))
+    if trains is not None:
+        is_exact = is_exact & jnp.all(is_exact_count(trains))
     choice = choice.for_path(jnp.arange(given.shape[1]) if given.ndim == 2 else 0)
     num = len(model.names)
     initial = initial_state(given, constants)
@@ -100,7 +110,7 @@ def run(
         configurations=counts,
         steps=final.step,
         log_probability=jnp.sum(chances, axis=0),
-        is_exact=(final.largest < MAX_COUNT) & (not model.is_smooth),
+        is_exact=is_exact & (final.largest < MAX_COUNT) & (not model.is_smooth),
         plastic=final.plastic,
     )
 

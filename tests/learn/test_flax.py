@@ -97,6 +97,8 @@ def test_a_linen_module_is_trained():
 
 def test_an_nnx_module_is_trained():
     module = wrapped.NNX(network, rngs=nnx.Rngs(0))
+    with pytest.raises(ValueError, match=r"the type NNX has no .* what its `module\(\)` returns"):
+        learn.to_system(module)
     before = module.module()
     assert module(COUNTS).tolist() == before(COUNTS).tolist()
     assert len(jax.tree.leaves(nnx.state(module, nnx.Param))) == 2

@@ -366,6 +366,11 @@ def test_inputs_of_several_spikes_and_graphs_inside_of_graphs():
     )
     check_semantics(flat, random_train(12, 2, most=3), max_input=3)
     assert as_texts(learn.to_nir(learn.from_nir(graph))) == as_texts(flat)
+    network = learn.from_nir(flat, max_input=2)
+    with pytest.raises(ValueError, match="`train` is 3 in row 0, column 1, .* at most 2 spikes"):
+        network(jnp.asarray([[2.0, 3.0]]))
+    with pytest.raises(ValueError, match="type NirNetwork has no .* Pass its `model`"):
+        learn.to_system(network)
 
 
 def test_an_output_reads_a_flattened_image():
@@ -431,6 +436,10 @@ def test_networks_of_populations_are_written(reset):
     counts = jnp.asarray([3.0, 1, 2])
     train = np.asarray(learn.count_train(counts, 9))
     own = network.run(counts)
+    fitted = learn.Fitted(network, np.zeros(0), network, np.zeros(0))
+    assert learn.to_nir(fitted, reset=reset, round=True).nodes.keys() == graph.nodes.keys()
+    with pytest.raises(TypeError, match="`model` is of the type int. Give a network, a layer"):
+        learn.to_nir(3)
     # The counts of the network are there one step earlier than what arrives from outside.
     back = learn.from_nir(graph, reset=reset).run(jnp.asarray(train), steps=10)
     assert back.spikes[3:9].tolist() == own.spikes[3:9].tolist()

@@ -102,3 +102,58 @@ def test_a_weight_of_0_is_no_synapse():
     system = quietly(learn.to_system, network(0.2), round=True)
     assert all(weight for *_, weight in system.synapses)
     assert ("0{0}", "1{0}", 1) in [tuple(own) for own in system.synapses]  # of the skip
+
+
+class WrongWeights(Delay):
+    """`parts` has another weight than `run`."""
+
+    def parts(self):
+        found = super().parts()
+        return found._replace(synapses=found.synapses._replace(weight=found.synapses.weight + 1))
+
+
+class LosesSpikes(Delay):
+    """`run` keeps nothing in the end."""
+
+    def run(self, train, more=None, *, keeps=False):
+        return super().run(train, more, keeps=keeps)._replace(left=jnp.zeros(train.shape[1:]))
+
+
+@pytest.mark.parametrize("one", [0, 1])
+def test_the_exact_system_is_compared_with_the_layer(one):
+    """All steps of all populations; the first difference names the layer."""
+    counts, input = (COUNTS, INPUT) if one else (COUNTS[:, 0], INPUT[..., 0])
+    model = network(1.4)
+    exact = quietly(learn.verify, model, counts, input=input)
+    assert exact.spikes[-2:].reshape(2, -1).shape == (2, 8 if one else 1)
+    assert exact.trains.shape[:2] == (STEPS, 2)
+    response = model.response(COUNTS[:, 0], input=INPUT[..., 0])
+    assert exact.spikes[-2:, 0].tolist() == response.spikes.tolist()
+    wrong = eqx.tree_at(lambda m: m.layers[0], model, WrongWeights(jnp.asarray(1.4), 3))
+    told = r"In step 2 of path 0, .* '1\{0\}' sends \d+ spikes .* layer 1, a WrongWeights"
+    with pytest.raises(AssertionError, match=told):
+        quietly(learn.verify, wrong, counts, input=input)
+    wrong = eqx.tree_at(lambda m: m.layers[0], model, LosesSpikes(jnp.asarray(1.4), 3))
+    with pytest.raises(AssertionError, match="In step 6 .* keeps .* layer 1, a LosesSpikes"):
+        quietly(learn.verify, wrong, np.full_like(counts, 9))
+
+
+def test_networks_and_single_layers_are_compared_too():
+    first = learn.SpikingNetwork(
+        (3, 2), (learn.SENDER, "a{2,}/a^2 -> a"), key=jr.key(0), steps=STEPS, batch_first=True
+    )
+    assert quietly(learn.verify, first, COUNTS.T).trains.shape == (STEPS, 2, 8)
+    fitted = learn.Fitted(first, np.zeros(0), first, np.zeros(0))
+    assert quietly(learn.verify, fitted, COUNTS[:, 0]).trains.shape == (STEPS, 2, 1)
+    layer = learn.SpikingLayer(3, 2, key=jr.key(1), steps=STEPS, guard=2)
+    assert quietly(learn.verify, layer, COUNTS).spikes.shape == (5, 8)
+    with pytest.raises(TypeError, match="`model` is of the type str. Give a network or a layer"):
+        learn.verify("x", COUNTS)
+    with pytest.raises(ValueError, match="is 3.5 in row 0, column 0"):
+        learn.verify(layer, COUNTS + 0.5)
+
+
+def test_what_is_not_a_layer_is_refused():
+    layer = learn.SpikingLayer(3, 3, key=jr.key(1), steps=STEPS)
+    with pytest.raises(TypeError, match="Layer 2 is a Linear, not a layer of an exact system"):
+        learn.Sequential([layer, eqx.nn.Linear(3, 3, key=jr.key(0))])

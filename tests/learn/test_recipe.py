@@ -283,6 +283,21 @@ def test_dead_and_saturated_populations_are_warned_of_once():
         assert len(found.firing) == 2
 
 
+@pytest.mark.parametrize("kind", [0, 1])
+def test_inputs_that_send_nothing_are_the_cause_that_is_named(kind):
+    _, made = networks()
+    if kind:
+        layer = learn.SpikingLayer(3, 2, key=jr.key(0), steps=6, guard=2)
+        made = learn.Sequential([layer], batch_first=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = fitted(made, np.zeros((40, 3), np.float32))
+    (own,) = caught
+    assert own.category is learn.FiringWarning
+    assert str(own.message).startswith("The inputs sent no spikes in any run")
+    assert {one.dead for one in found.firing} == {1.0}
+
+
 # ---- initial weights ----
 
 

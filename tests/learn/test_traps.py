@@ -228,9 +228,9 @@ def test_what_fit_returns_is_exported():
     assert exact == quietly(learn.to_system, learn.Sequential([one]), round=True)
     rounded = learn.rounding(made.model)
     assert rounded == learn.rounding(made) == learn.rounding(fitted) and rounded.change > 0
-    with pytest.raises(ValueError, match=r"A tuple has no exact system .*`learn.Sequential\("):
+    with pytest.raises(ValueError, match=r"type tuple has no exact system .*`learn.Sequential\("):
         learn.to_system((one, one))
-    with pytest.raises(ValueError, match="A Array|A ArrayImpl .* Pass a relaxed system, a layer"):
+    with pytest.raises(ValueError, match="type ArrayImpl has no .* Pass a relaxed system, a layer"):
         learn.rounding(jnp.ones(3))
 
 
@@ -292,3 +292,70 @@ def test_counts_of_an_exact_system_are_whole_numbers(count):
     ):
         with pytest.raises(ValueError, match="`counts` is .* in row 1, column 1, counted from 0"):
             call()
+
+
+# ---- counts that are no counts ----
+
+
+def relaying(levels, **options):
+    """A network and a `Sequential` whose inputs send up to `levels` spikes at once."""
+    rules = (learn.relay(levels), "a{2,}/a^2 -> a")
+    one = learn.SpikingNetwork((3, 4), rules, key=jr.key(0), steps=STEPS, **options)
+    return one, learn.Sequential([layer(jr.key(0))], source=learn.relay(levels), **options)
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+def test_more_spikes_than_inputs_send_are_refused(kind):
+    """They would vanish. Traced ones are not known."""
+    one = relaying(4)[kind]
+    counts = jnp.asarray([[4.0, 1.0], [0.0, 5.0], [2.0, 2.0]])
+    told = r"is 5 in row 1, column 1, .* at most 4 spikes.*`relay\(5\)`"
+    for call in (one, one.response, lambda x: learn.record(one, x)):
+        with pytest.raises(ValueError, match=told):
+            call(counts)
+    with pytest.raises(ValueError, match=r"`input` is 5 at \[2, 0, 0\]"):
+        one.response(counts - 1, input=jnp.zeros((3, 3, 2)).at[2, 0, 0].set(5))
+    assert jax.jit(lambda x: one(x))(counts).shape == (4, 2)
+    assert one(counts.at[1, 1].set(4)).shape == (4, 2)
+    with pytest.raises(ValueError, match="`counts` is nan in row 0, column 1"):
+        one(counts.at[0, 1].set(jnp.nan))
+    other = learn.SpikingNetwork((3, 4), ("aa -> a", "a -> a"), key=jr.key(0), steps=STEPS)
+    assert other(counts).shape == (4, 2)  # rules that are not those of a relay
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+def test_only_whole_counts_are_exact(kind):
+    one, counts = relaying(4)[kind], COUNTS
+    is_exact = one.is_exact if kind else lambda x: one.run(x).is_exact
+    assert is_exact(counts)
+    assert not is_exact(counts.at[0, 0].add(0.5))
+    model, train = learn.to_system(one, round=True), jnp.full((2, 7), 0.5)
+    assert not learn.run(learn.relax(model), steps=STEPS, input=train).is_exact
+    assert learn.run(learn.relax(model), steps=STEPS, input=2 * train).is_exact
+    if kind:
+        assert not one.is_exact(counts, input=jnp.full((2, 3, 2), 0.5))
+
+
+def test_counts_are_checked_before_training():
+    def refused(counts, levels=4):
+        one, _ = relaying(levels, batch_first=True)
+        with pytest.raises(ValueError) as error:
+            data = counts, np.zeros(len(counts), int)
+            learn.fit(one, learn.CrossEntropy(), learn.Adam(), data, key=jr.key(0))
+        return str(error.value)
+
+    counts = np.asarray(COUNTS.T)
+    assert "`data[0]` is 4 in row 0, column 2" in refused(counts, 3)
+    assert "`data[0]` is 3.5 in row 0, column 0" in refused(counts + 0.5)
+    assert "`data[0]` is -1.0 in row 0, column 1" in refused(counts - 1)
+
+
+def test_arguments_of_layers_are_checked():
+    with pytest.raises(TypeError, match="`guard` is 2.5. Give an integer"):
+        learn.SpikingLayer(3, 2, key=jr.key(0), guard=2.5)
+    with pytest.raises(TypeError, match="`key` is 0. Give a key"):
+        learn.classifier(3, 2, key=0)
+    with pytest.raises(ValueError, match="`padding` is 'SAME'. Give a number, or \"same\""):
+        learn.SpikingConv(1, 2, 3, size=(4,), padding="SAME", key=jr.key(0))
+    with pytest.raises(TypeError, match="levels are 'ternary'. Pass integers: `TERNARY`"):
+        learn.quantise(network(), "ternary")

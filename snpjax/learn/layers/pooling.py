@@ -233,6 +233,6 @@ class MaxPool(AbstractPool):
         if received <= 1:
             return None
         return (
-            f"what it reads is up to {received} spikes in a step, whose maximum is no function of "
-            "their sum. Use SumPool, or rules that send one spike."
+            f"what it reads is up to {received} spikes in a step, and their sum does not determine "
+            "the maximum. Use SumPool, or rules that send one spike."
         )

@@ -1,7 +1,6 @@
 """Layers one after the other, as one exact system."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 import equinox as eqx
@@ -10,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from ..arguments import relayed
 from ..network import AbstractPopulationNetwork, checked_counts, checked_input
 from ..population import PopulationRun, SpikingPopulation, shared_rules
-from ..relaxed import MAX_COUNT
+from ..relaxed import is_exact_count
 from ..rules import SENDER, Rules, most_sent, rules_of_guard
 from ..synapses.abstract import AbstractSynapses, arrivals
 from ..synapses.linear import OneToOneSynapses
@@ -73,6 +73,12 @@ class Sequential(AbstractPopulationNetwork):
         given = tuple(layers)
         if not given:
             raise ValueError("There are no layers.")
+        for number, layer in enumerate(given, 1):
+            if not isinstance(layer, AbstractLayer):
+                raise TypeError(
+                    f"Layer {number} is a {type(layer).__name__}, not a layer of an exact system. "
+                    "Give a `SpikingLayer` or another subclass of `AbstractLayer`."
+                )
         rules = rules_of_guard((source,) if isinstance(source, str) else source)
         joined = [_skip(given, skip) for skip in skips]
         problems = [*_misfits(given, most_sent(rules)), *_skip_problems(given, joined)]
@@ -102,6 +108,11 @@ class Sequential(AbstractPopulationNetwork):
         return population is not None and population.slots == 0
 
     @property
+    def most_relayed(self) -> int | None:
+        first = self.source.start
+        return relayed(self.source.model, slice(first, first + self.source.channels))
+
+    @property
     def is_smooth(self) -> bool:
         """Whether firing itself is a smooth function in a layer, so that nothing is exact."""
         return any(layer.is_smooth for layer in self.layers)
@@ -112,8 +123,8 @@ class Sequential(AbstractPopulationNetwork):
         *,
         input: Float[Array, "train inputs *paths"] | None = None,
     ) -> Bool[Array, ""]:
-        """Whether the values of a run are those of the exact system: all counts are below 2^24,
-        and firing is not smooth. Partial sums that reach 2^24 and cancel are not looked at.
+        """Whether the values of a run are those of the exact system: all counts are integers below
+        2^24, and firing is not smooth. Partial sums that reach 2^24 and cancel are not looked at.
 
         **Arguments:**
 
@@ -124,8 +135,8 @@ class Sequential(AbstractPopulationNetwork):
         **Raises:** `ValueError` for shapes that do not fit.
         """
         runs = self.runs(counts, input, keeps=range(len(self.sizes)))
-        largest = [jnp.max(jnp.abs(x), initial=0) for x in jax.tree.leaves(runs)]
-        return (jnp.max(jnp.stack(largest)) < MAX_COUNT) & (not self.is_smooth)
+        are_exact = [jnp.all(is_exact_count(x)) for x in jax.tree.leaves(runs)]
+        return jnp.all(jnp.stack(are_exact)) & (not self.is_smooth)
 
     def observed(
         self,
@@ -165,9 +176,7 @@ class Sequential(AbstractPopulationNetwork):
         arriving = checked_input(self, input, counts)
         if arriving is None:
             arriving = jnp.zeros((self.steps, *counts.shape))
-        # What inputs send says nothing of the network: their tap is left out.
-        source = replace(self.source, model=replace(self.source.model, tap=None))
-        runs = {0: source.run(arriving, initial=counts, keeps=0 in keeps)}
+        runs = {0: self.source.run(arriving, initial=counts, keeps=0 in keeps)}
         for number, layer in enumerate(self.layers, 1):
             more = None
             for (start, end), synapses in zip(self.places, self.skips, strict=True):

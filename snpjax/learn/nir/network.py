@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Int
 
 from snpjax_formats import Dense, Sum
 
+from ..arguments import check_sent, relayed
 from ..network import Response
 from ..relaxed import RelaxedSystem
 from ..run import RelaxedSolution, run
@@ -74,8 +75,11 @@ class NirNetwork(eqx.Module):
 
         **Returns:** a `RelaxedSolution`.
 
-        **Raises:** `ValueError` for a train of another number of inputs, or longer than `steps`.
+        **Raises:** `ValueError` for a train of another number of inputs, or longer than `steps`;
+        and, unless it is traced, for NaN and for more spikes in a step than the `max_input` of
+        `from_nir`, which would be lost.
         """
+        train = jnp.asarray(train, jnp.float32)
         size = self.wiring.units[0].size
         steps = len(train) if steps is None else steps
         if not 2 <= train.ndim <= 3 or train.shape[1] != size or len(train) > steps:
@@ -83,6 +87,7 @@ class NirNetwork(eqx.Module):
                 f"`train` has the shape {train.shape}. Give up to {steps} steps of {size} inputs, "
                 "and `paths` as a third axis if there are several."
             )
+        check_sent(train, "train", relayed(self.neurons, slice(0, size)))
         others = len(self.neurons.names) - size
         given = jnp.pad(train, ((0, 0), (0, others), *((0, 0),) * (train.ndim - 2)))
         return run(self.model, steps=steps, input=given, keep_configurations=keep_configurations)

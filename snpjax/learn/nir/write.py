@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from ..._text.optional import nir
 from ..export import rounding
+from ..fit import Fitted
 from ..layers.abstract import AbstractLayer
 from ..layers.sequential import Sequential
 from ..network import SpikingNetwork
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def to_nir(
-    model: NirNetwork | SpikingNetwork | Sequential | AbstractLayer,
+    model: NirNetwork | SpikingNetwork | Sequential | AbstractLayer | Fitted,
     /,
     *,
     dt: float | None = None,
@@ -54,7 +55,7 @@ def to_nir(
 
     **Arguments:**
 
-    - `model`: the network, or a layer.
+    - `model`: the network, a layer, or what `fit` returned, of which the best model is written.
     - `dt`: the length of a step in the unit of time of the graph; by default that of a
       `NirNetwork`, else 1.
     - `reset`: what readers of the graph do at a spike of an `IF`, as in `from_nir`.
@@ -67,6 +68,12 @@ def to_nir(
     true. `ImportError` without nir, which the extra `nir` installs.
     """
     library = nir()
+    model = model.best if isinstance(model, Fitted) else model
+    if not isinstance(model, NirNetwork | SpikingNetwork | Sequential | AbstractLayer):
+        raise TypeError(
+            f"`model` is of the type {type(model).__name__}. Give a network, a layer, or what "
+            "`fit` returned for one."
+        )
     parts = _of_nir(model, round) if isinstance(model, NirNetwork) else _of_network(model, round)
     step = dt or (model.dt if isinstance(model, NirNetwork) else 1.0)
     wiring, operators = parts.wiring, dict(parts.wiring.operators)

@@ -74,6 +74,8 @@ def paddings(
 ) -> tuple[tuple[int, int], ...]:
     """The padding before and after each axis. `"same"` gives as many windows with a stride of 1 as
     the image has places, and the larger half is after it, as in PyTorch; `"valid"` is none."""
+    if isinstance(padding, str) and padding not in ("same", "valid"):
+        raise ValueError(f'`padding` is {padding!r}. Give a number, or "same".')
     if padding == "same":
         around = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
         return tuple((total // 2, total - total // 2) for total in around)
