@@ -29,7 +29,8 @@ def columns_of(given: Any, name: str) -> tuple[Column, ...]:
     columns of different lengths, and for numbers that are not finite, with the first place.
     """
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
-        what = f"an array of the shape {given.shape}" if _is_array(given) else repr(given)
+        is_array = isinstance(given, np.ndarray | jax.Array)
+        what = f"an array of the shape {given.shape}" if is_array else repr(given)
         raise TypeError(
             f"`{name}` is {what:.80}. Give a tuple of columns, such as `(counts, labels)`."
         )
@@ -100,10 +101,6 @@ def on_devices(given: Column) -> Shaped[Array, "samples ..."]:
 def is_on_host(array: Any) -> bool:
     """Whether this process has all of an array."""
     return not isinstance(array, jax.Array) or array.is_fully_addressable
-
-
-def _is_array(given: Any) -> bool:
-    return isinstance(given, np.ndarray | jax.Array)
 
 
 def _check_numbers(column: Column, name: str) -> None:

@@ -13,7 +13,7 @@ from .data import first_place, is_on_host
 
 def cross_entropy(
     scores: Float[Array, "*steps classes paths"] | Float[Array, "*steps classes"],
-    labels: Int[Array, " paths"] | Int[Array, ""],
+    labels: Int[Array | np.ndarray, " paths"] | Int[Array | np.ndarray, ""],
     *,
     smoothing: float = 0.0,
     batch_first: bool = False,
@@ -38,7 +38,8 @@ def cross_entropy(
     not the number of a class, if labels are not traced; where they are, the loss is NaN.
     `TypeError` for labels that are not integers.
     """
-    given, labels = scores.shape, labels if isinstance(labels, jax.Array) else np.asarray(labels)
+    given = scores.shape
+    labels = labels if isinstance(labels, jax.Array) else np.asarray(labels)
     if batch_first:
         scores = jnp.moveaxis(scores, 0, -1)
     axis = scores.ndim - 1 - labels.ndim

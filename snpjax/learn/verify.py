@@ -12,13 +12,13 @@ from .fit import Fitted
 from .layers.abstract import AbstractLayer
 from .layers.assemble import initial_configuration
 from .layers.sequential import Sequential
-from .network import AbstractPopulationNetwork, checked_counts, checked_input
+from .network import AbstractPopulationNetwork, SpikingNetwork, checked_counts, checked_input
 from .population import PopulationRun
 from .replay import Replay, replay
 
 
 def verify(
-    model: AbstractPopulationNetwork | AbstractLayer | Fitted,
+    model: SpikingNetwork | Sequential | AbstractLayer | Fitted,
     counts: Integer[Array | np.ndarray, "inputs *paths"],
     /,
     *,
@@ -45,15 +45,15 @@ def verify(
     """
     model = model.best if isinstance(model, Fitted) else model
     network = Sequential((model,)) if isinstance(model, AbstractLayer) else model
-    if not isinstance(network, AbstractPopulationNetwork):
+    if not isinstance(network, SpikingNetwork | Sequential):
         raise TypeError(
             f"`model` is of the type {type(network).__name__}. Give a network or a layer."
         )
     system = to_system(network, round=True)
-    own = np.asarray(checked_counts(network, counts))
+    own = checked_counts(network, counts)
     given = checked_input(network, input, own)
     trains = None if given is None else whole_counts(given, "input").reshape(*given.shape[:2], -1)
-    start = initial_configuration(system, own.reshape(len(own), -1))
+    start = initial_configuration(system, np.asarray(own).reshape(len(own), -1))
     all_sent = system.replace(output=[neuron.name for neuron in system.neurons])
     exact = replay(all_sent, start, steps=network.steps, input=trains)
     runs = network.runs(counts, input, keeps=range(len(network.sizes)))
