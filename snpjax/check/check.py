@@ -178,7 +178,9 @@ def check(
                 ]
     elif not isinstance(subject, Explorable):
         fix = "Pass a system, a net, a graph, or a model with `enumerable` and `schema`."
-        raise TypeError(f"A {type(subject).__name__} cannot be checked. {advice_on(subject, fix)}")
+        kind = type(subject).__name__
+        fix = advice_on(subject, fix)
+        raise TypeError(f"An object of the type {kind} cannot be checked. {fix}")
     else:
         model = subject if inputs is None else with_inputs(subject, inputs)
         check_choosers(model, chosen)

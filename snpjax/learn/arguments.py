@@ -18,7 +18,7 @@ def check_system(system: object) -> None:
     """Refuse what is not a system, such as a model that was not exported."""
     if not isinstance(system, AnySystem):
         fix = advice_on(system, "Give a system of neurons.")
-        raise TypeError(f"`system` is a {type(system).__name__}. {fix}")
+        raise TypeError(f"`system` is of the type {type(system).__name__}. {fix}")
 
 
 def whole_counts(given: Any, name: str) -> Int[np.ndarray, "..."]:

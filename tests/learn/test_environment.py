@@ -227,7 +227,7 @@ def test_models_that_were_not_exported_are_refused():
     network = learn.classifier(2, 2, hidden=2, key=jr.key(0))
     with pytest.raises(TypeError, match="SpikingNetwork. Export it first: .*to_system"):
         learn.environment(network)
-    with pytest.raises(TypeError, match="`system` is a str. Give a system of neurons"):
+    with pytest.raises(TypeError, match="`system` is of the type str. Give a system of neurons"):
         learn.environment("x")
 
 

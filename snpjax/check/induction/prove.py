@@ -83,7 +83,8 @@ def prove(
     parsed = parse_query(query)
     if not isinstance(system, Explorable):
         fix = "Pass a system of neurons, or a net."
-        raise TypeError(f"A {type(system).__name__} cannot be checked. {advice_on(system, fix)}")
+        kind = type(system).__name__
+        raise TypeError(f"An object of the type {kind} cannot be checked. {advice_on(system, fix)}")
     if inputs is not None:
         system = with_inputs(system, inputs)
     check_names(parsed, system.schema())

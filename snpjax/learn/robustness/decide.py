@@ -121,7 +121,8 @@ def robustness(
     """
     check_system(system)
     if not isinstance(box, SpikeBox):
-        raise TypeError(f"`box` is a {type(box).__name__}. Give `SpikeBox.around(counts)`.")
+        kind = type(box).__name__
+        raise TypeError(f"`box` is of the type {kind}. Give `SpikeBox.around(counts)`.")
     classifier = Classifier.of(system, inputs, steps, decoder)
     if box.num_inputs != len(classifier.inputs):
         raise ValueError(
