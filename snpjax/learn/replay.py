@@ -10,6 +10,7 @@ from ..results import RESULTS
 from ..run import run
 from ..spiking.model.system import SpikingSystem
 from ..trajectory import SAVE_OUTPUTS
+from .arguments import check_system
 
 
 class Replay(NamedTuple):
@@ -52,6 +53,7 @@ def replay(
     **Raises:** `ValueError` for counts that are not whole numbers or of other neurons, for
     `input` of another shape, for a network that changes, and for counts that overflow.
     """
+    check_system(system)
     given = np.asarray(spikes)
     if given.ndim != 2 or given.shape[0] != system.num_neurons:
         raise ValueError(

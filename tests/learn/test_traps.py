@@ -266,6 +266,7 @@ def wrong_calls():
         "write": lambda model: snp.write(model, "unused.snp.json"),
         "robustness": lambda model: learn.robustness(model, box, steps=3),
         "environment": learn.environment,
+        "replay": lambda model: learn.replay(model, np.ones((3, 1)), steps=3),
         "initial_configuration": lambda model: learn.initial_configuration(model, np.ones(3)),
     }
 
