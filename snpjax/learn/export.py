@@ -17,7 +17,7 @@ from .exact_rules import rules_of_neurons
 from .fit import Fitted
 from .layers.abstract import AbstractLayer
 from .layers.assemble import assembled
-from .layers.sequential import Sequential
+from .layers.sequential import Sequential, chain
 from .plastic import changes_by_rounding, plastic_edges
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of
 from .weights import WeightSet
@@ -45,7 +45,7 @@ def _exported(model: Exportable) -> RelaxedSystem | Sequential:
     if isinstance(model, AbstractSpikingModel):
         model = model.model
     if isinstance(model, AbstractLayer):
-        model = Sequential((model,))
+        model = chain((model,))
     if not isinstance(model, RelaxedSystem | Sequential):
         fix = "Pass a relaxed system, a layer, a network, or what `fit` returned for one."
         if isinstance(model, list | tuple):

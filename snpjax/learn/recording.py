@@ -7,7 +7,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .layers.abstract import AbstractLayer
-from .layers.spiking import AbstractSpikingLayer
 from .network import AbstractPopulationNetwork, Response, check_train
 from .population import PopulationRun
 
@@ -81,7 +80,7 @@ def _of_layer(
     layer: AbstractLayer, train: Float[Array, "train inputs *paths"]
 ) -> tuple[Response, PopulationRun]:
     train = jnp.asarray(train, jnp.float32)
-    is_first = isinstance(layer, AbstractSpikingLayer) and layer.batch_first
+    is_first = bool(layer.is_batch_first)
     check_train(train, layer.max_steps or len(train), layer.in_size, is_first)
     is_moved = is_first and train.ndim == 3
     found = layer.run(jnp.moveaxis(train, 0, -1) if is_moved else train, keeps=True)

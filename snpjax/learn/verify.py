@@ -11,7 +11,7 @@ from .export import to_system
 from .fit import Fitted
 from .layers.abstract import AbstractLayer
 from .layers.assemble import initial_configuration
-from .layers.sequential import Sequential
+from .layers.sequential import Sequential, chain
 from .network import AbstractPopulationNetwork, SpikingNetwork, checked_counts, checked_input
 from .population import PopulationRun
 from .replay import Replay, replay
@@ -44,7 +44,7 @@ def verify(
     `to_system` does. `TypeError` for a model of another kind.
     """
     model = model.best if isinstance(model, Fitted) else model
-    network = Sequential((model,)) if isinstance(model, AbstractLayer) else model
+    network = chain((model,)) if isinstance(model, AbstractLayer) else model
     if not isinstance(network, SpikingNetwork | Sequential):
         raise TypeError(
             f"`model` is of the type {type(network).__name__}. Give a network or a layer."

@@ -492,6 +492,11 @@ def dense(*sizes, **options):
             {},
             "Layer 2 is a MaxPool, but what it reads is up to 2 spikes",
         ),
+        (
+            lambda: [dense(2, 3), dense(3, 1, surrogate=learn.Smooth())],
+            {},
+            "Layer 2 has `Smooth` as `surrogate`, but layer 1 fires exactly",
+        ),
         (lambda: [dense(2, 3)], {"skips": [(0, 1)]}, r"skip \(0, 1\) joins 2 neurons to 3"),
         (lambda: [dense(2, 2)], {"skips": [(1, 1)]}, r"skip \(1, 1\) joins no population"),
         (
@@ -591,6 +596,36 @@ def test_the_batch_may_be_first():
     assert first(counts[0]).tolist() == last(counts[0]).tolist()
     with pytest.raises(ValueError, match=r"Give \(2,\) or \(paths, 2\)"):
         first(counts.T)
+
+
+def kinds(**options):
+    """A layer of each class, from 4 inputs."""
+    options = {"key": jr.key(0), "steps": STEPS, **options}
+    block = {name: options[name] for name in options if name != "key"}
+    return [
+        learn.SpikingLayer(4, 2, guard=2, **options),
+        learn.SpikingBlock(learn.LinearSynapses(4, 2, key=jr.key(0)), guard=2, **block),
+        learn.SpikingConv(1, 2, 3, size=(4,), guard=2, **options),
+        learn.SpikingRecurrent(4, 2, guard=2, **options),
+        learn.SpikingLeaky(4, 2, threshold=2, leak=1, **options),
+    ]
+
+
+def test_each_layer_may_have_its_batch_first():
+    """Alone, as the exact system of one layer, and in a chain with pools, which have none."""
+    train = jnp.asarray(np.random.default_rng(0).integers(0, 4, (3, STEPS, 4)), jnp.float32)
+    for first, last in zip(kinds(batch_first=True), kinds(), strict=True):
+        found, expected = first.response(train), last.response(jnp.moveaxis(train, 0, -1))
+        assert found.trains.tolist() == jnp.moveaxis(expected.trains, -1, 0).tolist()
+        assert found.trains.any() and found.spikes.T.tolist() == expected.spikes.tolist()
+        assert exported(first) == exported(last)
+        assert learn.rounding(first) == learn.rounding(last)
+        pool = learn.SumPool(1, 2, size=(first.out_size,))
+        end = dense(pool.out_size, 1, guard=1, batch_first=True)
+        chained = learn.chain([first, pool, end])
+        assert chained.batch_first and chained(train[:, 0]).shape == (3, 1)
+    with pytest.raises(TypeError, match="Layer 1 is a str"):
+        learn.chain("x")
 
 
 def test_a_network_is_exported_with_integers_only():

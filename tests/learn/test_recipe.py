@@ -159,7 +159,7 @@ def test_layers_and_trains_may_have_the_batch_first():
     when = COUNTS.astype(jnp.int32)
     assert learn.latency_train(when, 5, batch_first=True).shape == (40, 5, 3)
     assert learn.rate_train(COUNTS / 4, 5, jr.key(0), batch_first=True).shape == (40, 5, 3)
-    with pytest.raises(ValueError, match="several `batch_first`"):
+    with pytest.raises(ValueError, match="disagree on `batch_first`"):
         learn.chain([layers[0], learn.SpikingLayer(4, 2, key=jr.key(1), steps=5, batch_first=True)])
 
 

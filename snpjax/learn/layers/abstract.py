@@ -58,8 +58,8 @@ class LayerParts(NamedTuple):
 class AbstractLayer(eqx.Module):
     """A function of trains that is a part of an exact system: what `Sequential` joins.
 
-    What is asked for here is all that joining, running and exporting layers takes. What is not
-    abstract suits a layer without parameters, and is replaced by others.
+    What is asked for here is all that joining, running and exporting layers takes. Override these
+    defaults in a layer with parameters.
     """
 
     @property
@@ -113,6 +113,12 @@ class AbstractLayer(eqx.Module):
     @property
     def max_steps(self) -> int | None:
         """The largest length of a train; `None` for any."""
+        return None
+
+    @property
+    def is_batch_first(self) -> bool | None:
+        """Whether calls of the layer on its own have the batch as the first axis. In a network the
+        batch is where the network has it; `None` in a layer that suits any."""
         return None
 
     @property

@@ -18,7 +18,6 @@ from ..synapses.abstract import AbstractSynapses, arrivals
 from ..synapses.linear import OneToOneSynapses
 from .abstract import AbstractLayer
 from .norm import SpikingNorm
-from .spiking import AbstractSpikingLayer
 
 
 #: From which population, and to which.
@@ -86,7 +85,7 @@ class Sequential(AbstractPopulationNetwork):
             problems += [
                 f"Layer {number} has `batch_first=True`. Give that to the `Sequential` too."
                 for number, layer in enumerate(given, 1)
-                if _is_batch_first(layer)
+                if layer.is_batch_first
             ]
         if problems:
             raise ValueError("\n".join(problems))
@@ -201,21 +200,18 @@ def chain(layers: Sequence[AbstractLayer], /, *, source: Rules = SENDER) -> Sequ
 
     **Arguments:**
 
-    - `layers`: layers whose sizes match, with the same `steps` and `batch_first`.
+    - `layers`: layers whose sizes match, with the same `steps` and `batch_first`. Pools have no
+      `batch_first`, and suit both.
     - `source`: the rule or rules of the input neurons; by default one spike in each step.
 
     **Returns:** a `Sequential`.
 
     **Raises:** `ValueError` for layers that do not fit together.
     """
-    firsts = {_is_batch_first(layer) for layer in layers}
+    firsts = {layer.is_batch_first for layer in layers if isinstance(layer, AbstractLayer)} - {None}
     if len(firsts) > 1:
-        raise ValueError("The layers have several `batch_first`. Give all the same.")
+        raise ValueError("The layers disagree on `batch_first`. Give all the same.")
     return Sequential(layers, source=source, batch_first=True in firsts)
-
-
-def _is_batch_first(layer: AbstractLayer) -> bool:
-    return isinstance(layer, AbstractSpikingLayer) and layer.batch_first
 
 
 def _misfits(layers: tuple[AbstractLayer, ...], sent: int) -> list[str]:
@@ -234,6 +230,14 @@ def _misfits(layers: tuple[AbstractLayer, ...], sent: int) -> list[str]:
     steps = sorted({own for layer in layers if (own := layer.max_steps) is not None})
     if len(steps) != 1:
         problems.append(f"The layers have the `steps` {steps}. Give all the same.")
+    smooth = {
+        layer.is_smooth: number for number, layer in enumerate(layers, 1) if layer.has_neurons
+    }
+    if len(smooth) > 1:
+        problems.append(
+            f"Layer {smooth[True]} has `Smooth` as `surrogate`, but layer {smooth[False]} fires "
+            "exactly. Give all layers `Smooth`, or none."
+        )
     if not layers[-1].has_neurons:
         problems.append(
             f"The last layer is a {type(layers[-1]).__name__}, which has no neurons. Add a layer "

@@ -59,6 +59,26 @@ class AbstractSpikingLayer(AbstractLayer):
     def __init__(self):
         """Each class makes the parts in its own way."""
 
+    def _join(
+        self,
+        synapses: AbstractSynapses,
+        *,
+        steps: int,
+        guard: int | Rules,
+        surrogate: AbstractSurrogate | None,
+        recurrent: AbstractSynapses | None = None,
+        norm: SpikingNorm | None = None,
+        bias: bool = False,
+        batch_first: bool = False,
+    ) -> None:
+        """Set all fields, see `SpikingBlock`."""
+        if bias and norm is not None:
+            raise ValueError("`norm` has an `offset`, which is a bias. Leave `bias` out.")
+        self.synapses, self.recurrent, self.norm, self.steps = synapses, recurrent, norm, steps
+        self.neurons = _neurons(synapses, recurrent, norm, steps, guard, surrogate)
+        self.bias = jnp.zeros(synapses.channels) if bias else None
+        self.batch_first = batch_first
+
     @property
     def in_size(self) -> int:
         """The number of inputs."""
@@ -78,6 +98,11 @@ class AbstractSpikingLayer(AbstractLayer):
     def max_steps(self) -> int:
         """`steps`."""
         return self.steps
+
+    @property
+    def is_batch_first(self) -> bool:
+        """`batch_first`."""
+        return self.batch_first
 
     @property
     def has_neurons(self) -> bool:
@@ -225,7 +250,7 @@ def _run(
 
 
 class SpikingLayer(AbstractSpikingLayer):
-    """A population behind all-to-all weights, with which it fires at first."""
+    """A population behind all-to-all weights, initialised so that it fires."""
 
     def __init__(
         self,
@@ -258,16 +283,20 @@ class SpikingLayer(AbstractSpikingLayer):
         count.
         """
         one = jr.split(key, 1)[0]
-        synapses = LinearSynapses(in_size, out_size, key=one, weight_range=weight_range, scale=0)
-        self.recurrent, self.norm, self.steps = None, None, steps
-        self.neurons = _neurons(synapses, None, None, steps, guard, surrogate)
-        spread = scale
+        options = {"weight_range": weight_range, "scale": scale}
+        self._join(
+            LinearSynapses(in_size, out_size, key=one, **options),
+            steps=steps,
+            guard=guard,
+            surrogate=surrogate,
+            bias=bias,
+            batch_first=batch_first,
+        )
         if scale is None:
             spread = spread_into(self.neurons, float(in_size), weight_range, mean=steps / 2)
-        weight = drawn(one, (out_size, in_size), weight_range, spread)
-        self.synapses = synapses.with_weight(weight)
-        self.bias = jnp.zeros(out_size) if bias else None
-        self.batch_first, self.is_padded = batch_first, True
+            weight = drawn(one, (out_size, in_size), weight_range, spread)
+            self.synapses = self.synapses.with_weight(weight)
+        self.is_padded = True
 
 
 class SpikingBlock(AbstractSpikingLayer):
@@ -283,6 +312,7 @@ class SpikingBlock(AbstractSpikingLayer):
         norm: SpikingNorm | None = None,
         surrogate: AbstractSurrogate | None = None,
         bias: bool = False,
+        batch_first: bool = False,
     ):
         """**Arguments:**
 
@@ -294,15 +324,21 @@ class SpikingBlock(AbstractSpikingLayer):
         - `norm`: the normalisation of what arrives through `synapses`.
         - `surrogate`: see `relax`.
         - `bias`: train a number of initial spikes for each channel, see `AbstractSpikingLayer`.
+        - `batch_first`: see `SpikingLayer`.
 
         **Raises:** `ValueError` for parts that do not fit together, for a `norm` of neurons without
         rules, and for `norm` with `bias`.
         """
-        if bias and norm is not None:
-            raise ValueError("`norm` has an `offset`, which is a bias. Leave `bias` out.")
-        self.synapses, self.recurrent, self.norm, self.steps = synapses, recurrent, norm, steps
-        self.neurons = _neurons(synapses, recurrent, norm, steps, guard, surrogate)
-        self.bias = jnp.zeros(synapses.channels) if bias else None
+        self._join(
+            synapses,
+            steps=steps,
+            guard=guard,
+            surrogate=surrogate,
+            recurrent=recurrent,
+            norm=norm,
+            bias=bias,
+            batch_first=batch_first,
+        )
 
 
 class SpikingConv(AbstractSpikingLayer):
@@ -331,13 +367,15 @@ class SpikingConv(AbstractSpikingLayer):
         delays: Sequence[int] = (0,),
         norm: SpikingNorm | None = None,
         surrogate: AbstractSurrogate | None = None,
+        bias: bool = False,
+        batch_first: bool = False,
     ):
         """**Arguments:**
 
         - `in_channels`, `out_channels`, `kernel_size`, `size`, `stride`, `padding`, `dilation`,
           `groups`: see `ConvSynapses`.
         - `key`: for the initial weights; it is consumed.
-        - `steps`, `guard`, `norm`: see `SpikingBlock`.
+        - `steps`, `guard`, `norm`, `bias`, `batch_first`: see `SpikingBlock`.
         - `weight_range`, `scale`: see `LinearSynapses`.
         - `surrogate`: see `relax`.
         - `delays`: the delays among which each weight of the kernel learns one, see
@@ -358,9 +396,16 @@ class SpikingConv(AbstractSpikingLayer):
             weight_range=weight_range,
             scale=scale,
         )
-        self.synapses = delayed(synapses, delays)
-        self.recurrent, self.norm, self.steps = None, norm, steps
-        self.neurons = _neurons(self.synapses, None, norm, steps, guard, surrogate)
+        synapses = delayed(synapses, delays)
+        self._join(
+            synapses,
+            steps=steps,
+            guard=guard,
+            surrogate=surrogate,
+            norm=norm,
+            bias=bias,
+            batch_first=batch_first,
+        )
 
     @property
     def out_shape(self) -> tuple[int, ...]:
@@ -390,12 +435,14 @@ class SpikingRecurrent(AbstractSpikingLayer):
         delays: Sequence[int] = (0,),
         norm: SpikingNorm | None = None,
         surrogate: AbstractSurrogate | None = None,
+        bias: bool = False,
+        batch_first: bool = False,
     ):
         """**Arguments:**
 
         - `in_size`, `out_size`: the numbers of inputs and of neurons.
         - `key`: for the initial weights; it is consumed.
-        - `steps`, `guard`, `norm`: see `SpikingBlock`.
+        - `steps`, `guard`, `norm`, `bias`, `batch_first`: see `SpikingBlock`.
         - `weight_range`, `scale`: see `LinearSynapses`.
         - `surrogate`: see `relax`.
         - `recurrent_scale`: the `scale` of the weights between the neurons.
@@ -405,11 +452,11 @@ class SpikingRecurrent(AbstractSpikingLayer):
         **Raises:** `ValueError` as `LinearSynapses` and `SpikingBlock` do.
         """
         one, other = jr.split(key)
-        self.synapses = delayed(
+        synapses = delayed(
             LinearSynapses(in_size, out_size, key=one, weight_range=weight_range, scale=scale),
             delays,
         )
-        self.recurrent = delayed(
+        recurrent = delayed(
             LinearSynapses(
                 out_size,
                 out_size,
@@ -420,8 +467,16 @@ class SpikingRecurrent(AbstractSpikingLayer):
             ),
             delays,
         )
-        self.norm, self.steps = norm, steps
-        self.neurons = _neurons(self.synapses, self.recurrent, norm, steps, guard, surrogate)
+        self._join(
+            synapses,
+            steps=steps,
+            guard=guard,
+            surrogate=surrogate,
+            recurrent=recurrent,
+            norm=norm,
+            bias=bias,
+            batch_first=batch_first,
+        )
 
 
 class SpikingLeaky(AbstractSpikingLayer):
@@ -443,26 +498,35 @@ class SpikingLeaky(AbstractSpikingLayer):
         delays: Sequence[int] = (0,),
         norm: SpikingNorm | None = None,
         surrogate: AbstractSurrogate | None = None,
+        bias: bool = False,
+        batch_first: bool = False,
     ):
         """**Arguments:**
 
         - `in_size`, `out_size`: the numbers of inputs and of neurons.
         - `key`: for the initial weights; it is consumed.
         - `threshold`, `decay`, `leak`, `consume`: see `leaky`.
-        - `steps`, `norm`: see `SpikingBlock`.
+        - `steps`, `norm`, `bias`, `batch_first`: see `SpikingBlock`.
         - `weight_range`, `scale`: see `LinearSynapses`.
         - `surrogate`: see `relax`.
         - `delays`: the delays among which each weight learns one, see `LearnedDelays`.
 
         **Raises:** `ValueError` as `LinearSynapses`, `leaky` and `SpikingBlock` do.
         """
-        self.synapses = delayed(
+        synapses = delayed(
             LinearSynapses(in_size, out_size, key=key, weight_range=weight_range, scale=scale),
             delays,
         )
         guard = leaky(threshold, decay=decay, leak=leak, consume=consume)
-        self.recurrent, self.norm, self.steps = None, norm, steps
-        self.neurons = _neurons(self.synapses, None, norm, steps, guard, surrogate)
+        self._join(
+            synapses,
+            steps=steps,
+            guard=guard,
+            surrogate=surrogate,
+            norm=norm,
+            bias=bias,
+            batch_first=batch_first,
+        )
 
 
 def delayed(synapses: AbstractSynapses, delays: Sequence[int]) -> AbstractSynapses:
