@@ -86,7 +86,7 @@ def rounding(model: Exportable) -> Rounding:
 def _roundings(model: RelaxedSystem | Sequential) -> Iterator[Rounding]:
     """The largest change of each table of parameters."""
     if isinstance(model, Sequential):
-        parts = [("the inputs", model.source, iter(()))]
+        parts = [("the inputs", model.source, ())]
         parts += [
             (f"layer {number}", layer.population, layer.roundings())
             for number, layer in enumerate(model.layers, 1)
@@ -96,9 +96,9 @@ def _roundings(model: RelaxedSystem | Sequential) -> Iterator[Rounding]:
                 for change in _roundings(population.model):
                     yield change._replace(where=f"{change.where} of {which}")
             for name, table in changes:
-                yield Rounding(_largest(table), f"{name} of {which}")
+                yield _of_table(table, name, which)
         for place, synapses in zip(model.places, model.skips, strict=True):
-            yield Rounding(_largest(synapses.changes()), f"the weights of the skip {place}")
+            yield _of_table(synapses.changes(), "the weight", f"the skip {place}")
         return
     for name in ("low", "high", "consume", "produce", "initial"):
         table = np.asarray(getattr(model, name))
@@ -120,6 +120,14 @@ def _roundings(model: RelaxedSystem | Sequential) -> Iterator[Rounding]:
         assert isinstance(network, PlasticSynapses)
         for one in changes_by_rounding(model.plastic, network, model.names):
             yield Rounding(*one)
+
+
+def _of_table(changes: Float[Array | np.ndarray, "..."], name: str, which: str) -> Rounding:
+    """The largest change of a table, with its index."""
+    change = np.abs(np.asarray(changes))
+    index = np.unravel_index(int(change.argmax()), change.shape) if change.size else ()
+    place = f" ({', '.join(map(str, index))})" if index else ""
+    return Rounding(_largest(change), f"{name}{place} of {which}")
 
 
 def _largest(changes: Float[Array | np.ndarray, "..."]) -> float:

@@ -294,19 +294,23 @@ class SpikingNetwork(AbstractPopulationNetwork, AbstractSpikingModel):
         if order is not None:
             layout = nameless(self.model), self.places, self.projections, order
             return forward(*layout, spikes, input, self.steps, tuple(keeps))
-        num = len(self.model.names)
-        program = replace(self.model.program, outputs=jnp.arange(num))
-        model = replace(self.model, program=program, num_outputs=num)
+        num, asked = len(self.model.names), sorted({len(self.places) - 1, *keeps})
+        own = [self.places[p].neurons for p in asked]
+        outputs = jnp.concatenate([jnp.arange(at.start, at.stop) for at in own])
+        program = replace(self.model.program, outputs=outputs)
+        model = replace(self.model, program=program, num_outputs=len(outputs))
         if input is not None:
             others = (0, num - len(given)), *((0, 0),) * (given.ndim - 1)
             input = jnp.pad(input, ((0, 0), *others))
         options = {"input": input, "keep_configurations": bool(keeps)}
         solution = run(model, steps=self.steps, spikes=spikes, **options)
-        found = {}
-        for p in {len(self.places) - 1, *keeps}:
-            own, kept = self.places[p].neurons, solution.configurations
-            kept = kept[:, own] if kept is not None and p in keeps else None
-            found[p] = PopulationRun(solution.outputs[:, own], solution.spikes[own], kept)
+        found, start = {}, 0
+        for p, at in zip(asked, own, strict=True):
+            trains, kept = solution.outputs[:, start : start + self.sizes[p]], None
+            if solution.configurations is not None and p in keeps:
+                kept = solution.configurations[:, at]
+            found[p] = PopulationRun(trains, solution.spikes[at], kept)
+            start += self.sizes[p]
         return found
 
     def initial_spikes(

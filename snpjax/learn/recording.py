@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .layers.abstract import AbstractLayer
+from .layers.sequential import Sequential
 from .network import AbstractPopulationNetwork, Response, check_train
 from .population import PopulationRun
 
@@ -49,8 +50,8 @@ def record(
 
     **Returns:** a `Recording`, whose keys are those of `populations`.
 
-    **Raises:** `ValueError` for populations that the model does not have, and for indices mixed
-    with names.
+    **Raises:** `ValueError` for populations that the model does not have, for indices mixed with
+    names, and for a layer of your own that ignores `keeps`.
     """
     size = 1 if isinstance(network, AbstractLayer) else len(network.sizes)
     asked = tuple(range(size)) if populations is None else tuple(populations)
@@ -68,12 +69,17 @@ def record(
     else:
         runs = network.runs(counts, keeps=sorted({*places.values()}))
         response = network.response_of(runs)
-    kept = {name: runs[p].counts for name, p in places.items()}
-    return Recording(
-        response,
-        {name: runs[p].trains for name, p in places.items()},
-        {name: counts for name, counts in kept.items() if counts is not None},
-    )
+    kept = {}
+    for name, p in places.items():
+        counts = runs[p].counts
+        if counts is None:
+            kind = type(network.layers[p - 1] if isinstance(network, Sequential) else network)
+            raise ValueError(
+                f"Population {name} has no `counts`: `run` of {kind.__name__} ignores `keeps`. "
+                "Return the spikes of all steps when it is true."
+            )
+        kept[name] = counts
+    return Recording(response, {name: runs[p].trains for name, p in places.items()}, kept)
 
 
 def _of_layer(

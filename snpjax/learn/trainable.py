@@ -9,6 +9,7 @@ import jax
 
 from .layers.norm import Drive
 from .relaxed import RelaxedSystem
+from .synapses.abstract import AbstractSynapses
 
 
 ModelT = TypeVar("ModelT")
@@ -19,7 +20,8 @@ PARAMETERS = ("low", "high", "consume", "produce", "initial", "synapses", "plast
 
 def trainable(model: ModelT, /, *, parameters: Sequence[str] = ("synapses",)) -> ModelT:
     """Select what is trained, as a filter for `eqx.partition`: by default the weights of all
-    relaxed systems in the model, and all arrays of floats outside of them but running statistics.
+    relaxed systems and synapses in the model, and all arrays of floats outside of them but running
+    statistics.
 
     ```python
     trained, rest = eqx.partition(model, learn.trainable(model))
@@ -29,7 +31,8 @@ def trainable(model: ModelT, /, *, parameters: Sequence[str] = ("synapses",)) ->
 
     - `model`: a relaxed system, a layer, a network, or any pytree that contains some.
     - `parameters`: the fields of each relaxed system that are trained, of `low`, `high`,
-      `consume`, `produce`, `initial`, `synapses` and `plastic`.
+      `consume`, `produce`, `initial`, `synapses` and `plastic`. The weights and delays of layers
+      are trained with `synapses`, their biases and normalisations always.
 
     **Returns:** a pytree with the structure of `model`, whose leaves are booleans.
 
@@ -42,17 +45,20 @@ def trainable(model: ModelT, /, *, parameters: Sequence[str] = ("synapses",)) ->
         )
 
     def selected(node: Any) -> Any:
-        if isinstance(node, Drive):
+        is_fixed = isinstance(node, AbstractSynapses) and "synapses" not in parameters
+        if is_fixed or isinstance(node, Drive):
             return jax.tree.map(lambda _: False, node)
         if not isinstance(node, RelaxedSystem):
-            return eqx.is_inexact_array(node)
+            return jax.tree.map(eqx.is_inexact_array, node)
         chosen = {
             name: jax.tree.map(eqx.is_inexact_array, getattr(node, name)) for name in parameters
         }
         return replace(jax.tree.map(lambda _: False, node), **chosen)
 
     return jax.tree.map(
-        selected, model, is_leaf=lambda node: isinstance(node, RelaxedSystem | Drive)
+        selected,
+        model,
+        is_leaf=lambda node: isinstance(node, RelaxedSystem | AbstractSynapses | Drive),
     )
 
 

@@ -313,6 +313,9 @@ def test_what_is_trained_by_default():
     }
     assert names == {"weight", "logits", "scale", "offset"}
     assert all(np.isfinite(x).all() for x in jax.tree.leaves(eqx.filter(network, eqx.is_array)))
+    guards = eqx.filter(network, learn.trainable(network, parameters=("low",)))
+    names = {getattr(path[-1], "name", None) for path, _ in jtu.tree_leaves_with_path(guards)}
+    assert names == {"low", "scale", "offset"}
 
 
 def test_a_convolution_is_computed_without_its_matrix():
@@ -598,6 +601,37 @@ def test_the_batch_may_be_first():
         first(counts.T)
 
 
+@pytest.mark.parametrize("weight, initial", [(2, 0), (-1, 0), (1, -2), (0, 0)])
+def test_a_system_is_signed_if_a_number_is_negative(weight, initial):
+    block = dense(2, 1, guard=(), bias=True)
+    block = eqx.tree_at(lambda own: own.synapses.weight, block, jnp.full((1, 2), float(weight)))
+    block = eqx.tree_at(lambda own: own.bias, block, jnp.full(1, float(initial)))
+    assert exported(block).signed == (min(weight, initial) < 0)
+
+
+def test_smooth_layers_use_the_weights_of_smooth_systems():
+    """Clipped to their range and not rounded, with the same derivatives."""
+    names = ("x", "y")
+    neurons = [snp.Neuron(name, 0, ["a -> a"]) for name in names]
+    system = snp.SpikingSystem(neurons, [("x", "y", 2)], signed=True)
+    model = learn.relax(system, surrogate=learn.Smooth(), weight_range=(-3, 3))
+    synapses = learn.LinearSynapses(1, 1, key=jr.key(0))
+
+    def of_system(weight):
+        own = jax.tree.map(lambda is_one: jnp.where(is_one, weight, 0.0), model.is_synapse)
+        weights = eqx.combine(own, eqx.filter(model.synapses, eqx.is_inexact_array, inverse=True))
+        changed = eqx.tree_at(lambda own: own.synapses, model, weights)
+        return jnp.sum(learn.constants_of(changed).synapses.values)
+
+    def of_layer(weight):
+        return jnp.sum(synapses.with_weight(weight.reshape(1, 1)).clipped().weight)
+
+    for weight in (-7.2, -3.0, -1.3, 0.4, 2.5, 3.0, 3.1):
+        given = jnp.asarray(weight)
+        found, expected = (jax.value_and_grad(own)(given) for own in (of_layer, of_system))
+        assert found == expected == (jnp.clip(given, -3, 3), float(abs(weight) <= 3))
+
+
 def kinds(**options):
     """A layer of each class, from 4 inputs."""
     options = {"key": jr.key(0), "steps": STEPS, **options}
@@ -635,8 +669,8 @@ def test_a_network_is_exported_with_integers_only():
     assert [tuple(own) for own in system.synapses] == [("0{0}", "1{0}", 2), ("0{1}", "1{0}", -1)]
     assert learn.rounding(whole).change == 0
     part = eqx.tree_at(lambda own: own.synapses.weight, block, jnp.asarray([[2.25, -1.0]]))
-    assert learn.rounding(part) == (0.25, "the weights of layer 1")
-    with pytest.raises(ValueError, match="Rounding changes the weights of layer 1 by up to 0.25"):
+    assert learn.rounding(part) == (0.25, "the weight (0, 0) of layer 1")
+    with pytest.raises(ValueError, match=r"the weight \(0, 0\) of layer 1 by up to 0.25"):
         learn.to_system(part)
     assert learn.to_system(part, round=True) == system
     low = eqx.tree_at(lambda own: own.neurons.model.low, whole, whole.neurons.model.low + 0.125)

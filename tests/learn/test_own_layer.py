@@ -7,6 +7,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+import snpjax as snp
 from snpjax import learn
 from snpjax.spiking import Rule
 from tests.support.helpers import quietly
@@ -33,6 +34,10 @@ class Delay(learn.AbstractLayer):
     @property
     def has_neurons(self):
         return True
+
+    @property
+    def is_smooth(self):
+        return False
 
     @property
     def takes_more(self):
@@ -83,19 +88,60 @@ def test_it_is_trained_and_replayed():
     assert made.layers[0].weight != 1.4 and (last.bias < -0.5).any()
     with pytest.raises(ValueError, match="Rounding changes"):
         learn.to_system(made)
-    assert {where for where in [learn.rounding(network(1.4)).where]} <= {
-        "the weight of layer 1",
-        "the weights of layer 2",
-    }
+    weight = jnp.round(last.synapses.weight).at[1, 2].add(0.3)
+    part = eqx.tree_at(lambda m: m.layers[1].synapses.weight, network(1.4), weight)
+    assert learn.rounding(part) == (pytest.approx(0.4), "the weight of layer 1")
+    part = eqx.tree_at(lambda m: m.layers[0].weight, part, jnp.asarray(1.8))
+    assert learn.rounding(part) == (pytest.approx(0.3), "the weight (1, 2) of layer 2")
     system = quietly(learn.to_system, made, round=True)
     assert [n.spikes for n in system.neurons][-2:] == jnp.round(last.bias).tolist()
     start = learn.initial_configuration(system, COUNTS)
     exact = learn.replay(system, start, steps=STEPS, input=INPUT)
-    found = learn.record(made, jnp.asarray(COUNTS, jnp.float32))
     given = made.response(jnp.asarray(COUNTS, jnp.float32), input=jnp.asarray(INPUT, jnp.float32))
     assert exact.spikes[-2:].tolist() == given.spikes.tolist()
-    assert [found.spikes[p].shape for p in range(3)] == [(7, 3, 8), (7, 3, 8), (7, 2, 8)]
-    assert found.emissions[1].any()
+    found = learn.record(made, jnp.asarray(COUNTS, jnp.float32))
+    system = system.replace(output=[neuron.name for neuron in system.neurons])
+    own = snp.run(system, paths=8, initial=start, max_steps=STEPS, save=snp.SAVE_ALL)
+    for p, start in enumerate((0, 3, 6)):
+        size = found.spikes[p].shape[1]
+        at = slice(start, start + size)
+        steps = len(own.spike_trains)  # all have halted after these
+        assert found.emissions[p].any() == (p < 2)
+        assert found.emissions[p][:steps].tolist() == own.spike_trains[:, at].tolist()
+        assert found.spikes[p][: steps + 1].tolist() == own.configurations[:, at].tolist()
+
+
+def test_all_that_rounds_has_to_be_told():
+    """A layer without `roundings` or `is_smooth` would be exported silently rounded."""
+
+    class Forgetful(Delay):
+        roundings = learn.AbstractLayer.roundings
+        is_smooth = learn.AbstractLayer.is_smooth
+
+    with pytest.raises(TypeError, match="abstract.* is_smooth.*roundings"):
+        Forgetful(jnp.asarray(1.4), 3)
+
+
+TRACED = []
+
+
+class Counted(Delay):
+    def run(self, train, more=None, *, keeps=False):
+        TRACED.append(keeps)
+        return super().run(train, more)
+
+
+def test_a_network_compiles_its_runs_and_names_layers_without_a_record():
+    """`Counted` also ignores `keeps`."""
+    model = eqx.tree_at(lambda m: m.layers[0], network(1.4), Counted(jnp.asarray(1.4), 3))
+    counts = jnp.asarray(COUNTS, jnp.float32)
+    for _ in range(3):
+        model.response(counts)
+    assert TRACED == [False]
+    with pytest.raises(ValueError, match="Population 1 has no `counts`: `run` of Counted ignores"):
+        learn.record(model, counts)
+    with pytest.raises(ValueError, match="Population 0 has no `counts`: `run` of Counted ignores"):
+        learn.record(model.layers[0], jnp.zeros((STEPS, 3)))
 
 
 def test_a_weight_of_0_is_no_synapse():

@@ -52,6 +52,18 @@ def test_records_are_what_the_exact_system_does(projections):
     assert found.response.trains.tolist() == response.trains.tolist()
 
 
+def test_a_response_of_a_cycle_keeps_no_trains_of_others():
+    counts = jnp.asarray(COUNTS)
+    made = network(CYCLE)
+
+    def shapes(function):
+        found, names = str(eqx.filter_make_jaxpr(function)(made)[0]), [2, 4, 5, 7, 11]
+        return [size for size in names if f"f32[{STEPS},{size},2]" in found]
+
+    assert shapes(lambda own: own.response(counts)) == [2]
+    assert 11 not in shapes(lambda own: learn.record(own, counts, [1]).emissions)
+
+
 def test_populations_are_chosen_by_index_or_name():
     made, counts = network(FORWARD), jnp.asarray(COUNTS)
     everything = learn.record(made, counts)

@@ -1,7 +1,7 @@
 """What every layer has, to be joined and exported."""
 
 import abc
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple, cast
 
 import equinox as eqx
@@ -111,6 +111,17 @@ class AbstractLayer(eqx.Module):
         """The layer in the exact system. Parameters are rounded."""
 
     @property
+    @abc.abstractmethod
+    def is_smooth(self) -> bool:
+        """Whether firing itself is a smooth function, so that nothing is exact."""
+
+    @abc.abstractmethod
+    def roundings(self) -> Iterable[tuple[str, Float[Array | np.ndarray, "..."]]]:
+        """By how much each parameter is rounded, with its name, such as `"the weight"`: all
+        parameters but those of `population`, and `()` if there are none. Unless `round` is true,
+        `to_system` refuses what would be rounded."""
+
+    @property
     def max_steps(self) -> int | None:
         """The largest length of a train; `None` for any."""
         return None
@@ -131,11 +142,6 @@ class AbstractLayer(eqx.Module):
         """The neurons, if they have parameters."""
         return None
 
-    @property
-    def is_smooth(self) -> bool:
-        """Whether firing itself is a smooth function, so that nothing is exact."""
-        return False
-
     def problem(self, received: int) -> str | None:
         """Why the layer cannot be part of a network, if it cannot, as the end of a sentence.
 
@@ -145,10 +151,6 @@ class AbstractLayer(eqx.Module):
         """
         del received
         return None
-
-    def roundings(self) -> Iterator[tuple[str, Float[Array | np.ndarray, "..."]]]:
-        """By how much each parameter is rounded, with a name, without those of `population`."""
-        yield from ()
 
     @property
     def norms(self) -> tuple[SpikingNorm, ...]:

@@ -59,12 +59,14 @@ def assembled(network: Sequential) -> SpikingSystem:
         sent = sorted({rule.produce for rule in groups[p].rules_of(i)} - {0})
         neurons.append(Neuron(_name(p, i, step), 0, [Rule(k, k, k) for k in sent]))
         synapses.append((_name(p, i, step - 1), _name(p, i, step), 1))
+    synapses = [synapse for synapse in _added(synapses) if synapse[2]]
+    numbers = [neuron.spikes for neuron in neurons] + [weight for *_, weight in synapses]
     last = len(network.layers)
     return SpikingSystem(
         neurons,
-        [synapse for synapse in _added(synapses) if synapse[2]],
+        synapses,
         output=[f"{last}{{{i}}}" for i in range(groups[last].size)],
-        signed=True,
+        signed=min(numbers) < 0,
     )
 
 

@@ -41,6 +41,9 @@ class AbstractPool(AbstractLayer):
         layer."""
         return self.windows.out_shape
 
+    def roundings(self) -> tuple[()]:
+        return ()
+
     @property
     def window_size(self) -> int:
         """The number of sources in a window."""
@@ -132,6 +135,10 @@ class SumPool(AbstractPool):
 
     @property
     def has_neurons(self) -> bool:
+        return False
+
+    @property
+    def is_smooth(self) -> bool:
         return False
 
     def run(

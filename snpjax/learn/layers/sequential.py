@@ -175,21 +175,31 @@ class Sequential(AbstractPopulationNetwork):
         arriving = checked_input(self, input, counts)
         if arriving is None:
             arriving = jnp.zeros((self.steps, *counts.shape))
-        runs = {0: self.source.run(arriving, initial=counts, keeps=0 in keeps)}
-        for number, layer in enumerate(self.layers, 1):
-            more = None
-            for (start, end), synapses in zip(self.places, self.skips, strict=True):
-                if end == number:
-                    own = synapses.clipped() if layer.is_smooth else synapses.exact()
-                    got = arrivals(own, runs[start].trains, layer.is_smooth)
-                    more = got if more is None else more + got
-            runs[number] = layer.run(runs[number - 1].trains, more, keeps=number in keeps)
-        return runs
+        return _runs(self, counts, arriving, tuple(keeps))
 
     @property
     def norms(self) -> tuple[SpikingNorm, ...]:
         """The normalisations of the layers."""
         return tuple(norm for layer in self.layers for norm in layer.norms)
+
+
+@eqx.filter_jit
+def _runs(
+    network: Sequential,
+    counts: Float[Array, "inputs *paths"],
+    arriving: Float[Array, "steps inputs *paths"],
+    keeps: tuple[int, ...],
+) -> dict[int, PopulationRun]:
+    runs = {0: network.source.run(arriving, initial=counts, keeps=0 in keeps)}
+    for number, layer in enumerate(network.layers, 1):
+        more = None
+        for (start, end), synapses in zip(network.places, network.skips, strict=True):
+            if end == number:
+                own = synapses.clipped() if layer.is_smooth else synapses.exact()
+                got = arrivals(own, runs[start].trains, layer.is_smooth)
+                more = got if more is None else more + got
+        runs[number] = layer.run(runs[number - 1].trains, more, keeps=number in keeps)
+    return runs
 
 
 def chain(layers: Sequence[AbstractLayer], /, *, source: Rules = SENDER) -> Sequential:

@@ -219,10 +219,10 @@ class AbstractSpikingLayer(AbstractLayer):
         synapses = self.synapses
         if self.norm is not None:
             synapses, offset = self.norm.folded(synapses, self.norm.running)
-            yield "the initial spikes from the norm", np.round(offset) - offset
-        yield "the weights", synapses.changes()
+            yield "the offset of the norm", np.round(offset) - offset
+        yield "the weight", synapses.changes()
         if self.recurrent is not None:
-            yield "the recurrent weights", self.recurrent.changes()
+            yield "the recurrent weight", self.recurrent.changes()
         if self.bias is not None:
             yield "the bias", np.round(self.bias) - self.bias
 
