@@ -70,7 +70,10 @@ from .losses import (
     rate_penalty as rate_penalty,
     spike_penalty as spike_penalty,
 )
-from .network import Response as Response, SpikingNetwork as SpikingNetwork
+from .network import (
+    AbstractPopulationNetwork as AbstractPopulationNetwork,
+    SpikingNetwork as SpikingNetwork,
+)
 from .nir import NirNetwork as NirNetwork, from_nir as from_nir, to_nir as to_nir
 from .plastic import (
     PlasticConstants as PlasticConstants,
@@ -93,6 +96,7 @@ from .relaxed import (
     relax as relax,
 )
 from .replay import Replay as Replay, replay as replay
+from .response import Response as Response
 from .robustness import (
     CaseDecision as CaseDecision,
     Decoder as Decoder,
@@ -127,6 +131,7 @@ from .synapses import (
 from .trainable import trainable as trainable
 from .truncated import truncated_loss as truncated_loss
 from .verify import verify as verify
+from .weights import WeightSet as WeightSet
 
 
 suggest_keywords(__name__)

@@ -14,8 +14,8 @@ from snpjax_formats import Dense, Sum
 
 from ..choice import FirstChoice
 from .attached import attached
-from .network import Response
 from .relaxed import Constants, RelaxedSystem, constants_of, nameless
+from .response import Response
 from .run import arriving_in, begun
 from .step import RelaxedState, initial_state, step
 from .truncated import checked_rows, full_length

@@ -180,9 +180,10 @@ def _statistics(model: PyTree) -> Iterator[PopulationFiring]:
                 if p and place.slots
             }
         else:
-            name = "layer" if isinstance(node, AbstractSpikingLayer) else "system"
-            rows = np.asarray(system.is_slot)
-            parts = {f"the {name}{of}": np.flatnonzero(rows.any(axis=0))}
+            name = "the system" + of
+            if isinstance(node, AbstractSpikingLayer):
+                name = f"layer `{jtu.keystr(path)}`" if path else "the layer"
+            parts = {name: np.flatnonzero(np.asarray(system.is_slot).any(axis=0))}
         spikes, runs, saturated = np.asarray(system.tap)
         for name, neurons in parts.items():
             own = neurons[runs[neurons] > 0]

@@ -3,7 +3,7 @@
 import abc
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -22,24 +22,10 @@ from .forward import forward, order_of
 from .initial import weights_of
 from .population import NeuronRange, PopulationRun, places_of
 from .relaxed import AbstractSpikingModel, RelaxedSystem, constants_of, nameless, relax
+from .response import Response, batch_hint
 from .rules import Rules
 from .run import RelaxedSolution, run
 from .surrogate import AbstractSurrogate
-
-
-class Response(NamedTuple):
-    """What the output population did.
-
-    - `trains`: the spikes that left each neuron in each step.
-    - `spikes`: those that are left in it.
-    """
-
-    trains: Float[Array, "steps outputs *paths"]
-    spikes: Float[Array, "outputs *paths"]
-
-    def paths_first(self) -> "Response":
-        """The response with its last axis as the first one."""
-        return Response(*(jnp.moveaxis(x, -1, 0) for x in self))
 
 
 class AbstractPopulationNetwork(eqx.Module):
@@ -152,14 +138,16 @@ def checked_input(
         return None
     input = jnp.asarray(input, jnp.float32)
     check_sent(input, "input", network.most_relayed)
-    if network.batch_first and counts.ndim == 2:
-        input = jnp.moveaxis(input, 0, -1)
-    if len(input) > network.steps or input.shape[1:] != counts.shape:
+    is_moved = network.batch_first and counts.ndim == 2
+    moved = jnp.moveaxis(input, 0, -1) if is_moved and input.ndim else input
+    if moved.ndim == 0 or len(moved) > network.steps or moved.shape[1:] != counts.shape:
+        size, *paths = counts.shape
+        wanted = ("steps", size, *paths) if not is_moved else (*paths, "steps", size)
         raise ValueError(
-            f"`input` has the shape {input.shape}. Give up to {network.steps} steps of "
-            f"{counts.shape}."
+            f"`input` has the shape {input.shape}. Give ({', '.join(map(str, wanted))}), with up "
+            f"to {network.steps} steps."
         )
-    return jnp.pad(input, ((0, network.steps - len(input)), *((0, 0),) * counts.ndim))
+    return jnp.pad(moved, ((0, network.steps - len(moved)), *((0, 0),) * counts.ndim))
 
 
 class SpikingNetwork(AbstractPopulationNetwork, AbstractSpikingModel):
@@ -333,31 +321,6 @@ class SpikingNetwork(AbstractPopulationNetwork, AbstractSpikingModel):
         own = jnp.reshape(own, (-1, *(1,) * (counts.ndim - 1)))
         own = jnp.broadcast_to(own, (len(own), *counts.shape[1:]))
         return jnp.concatenate([counts, own])
-
-
-def check_train(
-    train: Float[Array, "..."], steps: int, inputs: int, batch_first: bool = False
-) -> None:
-    """Refuse a train of another number of inputs, or of more steps."""
-    is_moved = batch_first and train.ndim == 3
-    length, size = (*train.shape, 0, 0)[is_moved : is_moved + 2]
-    if not 2 <= train.ndim <= 3 or length > steps or size != inputs:
-        where = "first" if batch_first else "third"
-        raise ValueError(
-            f"`train` has the shape {train.shape}. Give up to {steps} steps of {inputs} neurons, "
-            f"and `paths` as a {where} axis if there are several."
-            + (batch_hint(train, inputs, batch_first) if train.ndim == 3 else "")
-        )
-    check_sent(train, "train", None)
-
-
-def batch_hint(given: Float[Array, "..."], size: int, batch_first: bool) -> str:
-    """How to fix an array whose batch is on the other side than expected; else nothing."""
-    if given.ndim < 2 or given.shape[-2 if batch_first else -1] != size:
-        return ""
-    if batch_first:
-        return " The batch is the first axis here: move it, or leave `batch_first` out."
-    return " The batch is the last axis here: move it, or make the model with `batch_first=True`."
 
 
 def _check(sizes: Sequence[int], rules: Sequence[Rules], projections: Sequence[tuple]) -> None:

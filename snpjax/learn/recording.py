@@ -8,8 +8,9 @@ from jaxtyping import Array, Float
 
 from .layers.abstract import AbstractLayer
 from .layers.sequential import Sequential
-from .network import AbstractPopulationNetwork, Response, check_train
+from .network import AbstractPopulationNetwork
 from .population import PopulationRun
+from .response import Response, check_train
 
 
 class Recording(eqx.Module):

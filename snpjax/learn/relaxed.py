@@ -107,7 +107,7 @@ class RelaxedSystem(eqx.Module):
 
 
 class AbstractSpikingModel(eqx.Module):
-    """A layer or network around one relaxed system, whose exact system is its own (`to_system`)."""
+    """A population or network made of one relaxed system: `to_system` exports its `model`."""
 
     model: eqx.AbstractVar[RelaxedSystem]
 

@@ -71,7 +71,7 @@ def replay(
         if not fits or any(x > y for x, y in zip(train.shape, most, strict=True)):
             raise ValueError(
                 f"`input` has the shape {train.shape}. Give up to {most[0]} steps of up to "
-                f"{most[1]} neurons and {most[2]} paths."
+                f"{most[1]} neurons, and exactly {most[2]} paths."
             )
         if (train != np.round(train)).any() or train.min(initial=0) < 0:
             raise ValueError("`input` has a count that is not a whole number of 0 or more.")

@@ -11,8 +11,8 @@ from jaxtyping import Array, Float, PyTree, Shaped
 
 from ..choice import FirstChoice
 from .attached import attached
-from .network import Response
 from .relaxed import RelaxedSystem, constants_of, nameless
+from .response import Response
 from .run import arriving_in, begun, scanned
 from .step import RelaxedState, initial_state
 

@@ -12,17 +12,31 @@ from .surrogate import nearest, rounded, within
 
 
 class WeightSet(eqx.Module):
-    """The integers that weights may be: those in a range, or of some ascending levels."""
+    """The integers that weights may be.
+
+    - `range`: the smallest and the largest one.
+    - `levels`: the only ones allowed, ascending; `None` for all in the range.
+    """
 
     range: tuple[float, float] = eqx.field(static=True)
     levels: tuple[int, ...] | None = eqx.field(static=True, default=None)
 
     def nearest(self, weight: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The nearest integer, also out of the range, or level; see `quantise`."""
+        """The nearest integer, also out of the range, or level; see `quantise`.
+
+        **Arguments:**
+
+        - `weight`: real numbers.
+        """
         return rounded(weight) if self.levels is None else nearest(weight, self.levels)
 
     def exact(self, weight: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The weights of an exact run; derivatives pass straight through."""
+        """The weights of an exact run; derivatives pass straight through.
+
+        **Arguments:**
+
+        - `weight`: real numbers.
+        """
         found = self.nearest(weight)
         return found if self.levels is not None else within(found, *self.range)
 

@@ -20,13 +20,15 @@ seeds = st.integers(0, 10_000)
 
 
 def moved(model, seed):
-    """The model with other weights and delays."""
+    """The model with other weights, delays and biases."""
     source = np.random.default_rng(seed)
 
     def move(path, x):
-        if not {"weight", "logits"} & {getattr(key, "name", None) for key in path}:
+        names = {getattr(key, "name", None) for key in path}
+        if not {"weight", "logits", "bias"} & names:
             return x
-        return x + jnp.asarray(source.normal(0, 1, x.shape), x.dtype)
+        scale = 3 if "bias" in names else 1
+        return x + jnp.asarray(source.normal(0, scale, x.shape), x.dtype)
 
     return jtu.tree_map_with_path(move, model)
 
@@ -70,16 +72,17 @@ def conv(*args, seed=0, **options):
 
 
 def everything(seed):
-    """Each kind of layer and of synapses, and skips."""
+    """Each kind of layer and of synapses, biases and skips."""
+    options = {"steps": STEPS, "bias": True}
     keys = jr.split(jr.key(seed), 6)
-    first = conv(1, 2, 3, size=(4, 3), padding=1, stride=(2, 1), scale=2.0)
+    first = conv(1, 2, 3, size=(4, 3), padding=1, stride=(2, 1), scale=2.0, bias=True)
     pool = learn.SumPool(2, (1, 2), size=first.out_shape, stride=1)
     recurrent = learn.SpikingRecurrent(
-        pool.out_size, 3, key=keys[1], guard=3, steps=STEPS, delays=(2, 0)
+        pool.out_size, 3, key=keys[1], guard=3, delays=(2, 0), **options
     )
-    leaky = learn.SpikingLeaky(3, 3, key=keys[2], threshold=5, decay=0.6, steps=STEPS)
+    leaky = learn.SpikingLeaky(3, 3, key=keys[2], threshold=5, decay=0.6, **options)
     late = learn.LearnedDelays(learn.LinearSynapses(12, 3, key=keys[3]), (1, 0), per="source")
-    plain = learn.SpikingLayer(3, 2, key=keys[4], guard=1, scale=2.0, steps=STEPS)
+    plain = learn.SpikingLayer(3, 2, key=keys[4], guard=1, scale=2.0, **options)
     return learn.Sequential((first, pool, recurrent, leaky, plain), skips=[(0, 3, late), (3, 4)])
 
 
@@ -556,6 +559,28 @@ def test_layers_that_do_not_fit_are_refused(layers, options, message):
             "Layer 1 has `batch_first=True`. Give that to the `Sequential` too",
         ),
         (lambda: dense(2, 3)(jnp.zeros((3, 4))), "up to 5 steps of 2 neurons"),
+        (
+            lambda: dense(2, 3).response(jnp.zeros((3, 2)), jnp.zeros((5, 3))),
+            r"`more` has the shape \(5, 3\). Give \(3, 3\)",
+        ),
+        (
+            lambda: kinds(batch_first=True)[0].response(jnp.zeros((7, 3, 4)), jnp.zeros((7, 3, 2))),
+            r"`more` has the shape \(7, 3, 2\). Give \(7, 5, 2\)",
+        ),
+        (
+            lambda: learn.Sequential([dense(2, 3)], batch_first=True).response(
+                jnp.zeros((7, 2)), input=jnp.zeros((7, 6, 2))
+            ),
+            r"`input` has the shape \(7, 6, 2\). Give \(7, steps, 2\), with up to 5 steps",
+        ),
+        (
+            lambda: learn.Sequential([dense(2, 3)]).response(jnp.zeros(2), input=jnp.zeros(3)),
+            r"`input` has the shape \(3,\). Give \(steps, 2\), with up to 5 steps",
+        ),
+        (
+            lambda: learn.OneToOneSynapses(2).scaled(jnp.ones(2)),
+            "`OneToOneSynapses` have no trained weights. Leave `norm` out",
+        ),
         (lambda: learn.Sequential([dense(2, 3)])(jnp.zeros(3)), r"Give \(2,\) or \(2, paths\)"),
     ],
 )
@@ -576,8 +601,8 @@ def test_fits_report_how_layers_fire():
     options = {"epochs": 0, "key": jr.key(0), "batch_size": 3}
     first, last = quietly(learn.fit, model, loss, learn.Adam(), (counts,), **options).firing
     assert [own.population for own in (first, last)] == [
-        "the layer of `.layers[0]`",
-        "the layer of `.layers[1]`",
+        "layer `.layers[0]`",
+        "layer `.layers[1]`",
     ]
     sent = learn.total(model.response(counts).trains, batch_first=True)
     assert last.spikes == pytest.approx(float(jnp.mean(sent))) and last.neurons == 2
@@ -630,6 +655,24 @@ def test_smooth_layers_use_the_weights_of_smooth_systems():
         given = jnp.asarray(weight)
         found, expected = (jax.value_and_grad(own)(given) for own in (of_layer, of_system))
         assert found == expected == (jnp.clip(given, -3, 3), float(abs(weight) <= 3))
+
+
+def test_a_bias_is_initial_spikes_of_a_channel_or_raises_its_guards():
+    layer = conv(1, 2, 2, size=(4,), guard="a^2 -> a", bias=True)
+    layer = eqx.tree_at(lambda own: own.bias, layer, jnp.asarray([1.0, -3.0]))
+    own = [neuron for neuron in exported(layer).neurons if neuron.name.startswith("1{")]
+    assert [neuron.spikes for neuron in own] == [1] * 3 + [0] * 3
+    for count in range(8):
+        allowed = [count in neuron.rules[0].guard for neuron in own]
+        assert allowed == [count == 2] * 3 + [count == 5] * 3
+    assert_exact(learn.Sequential([layer]), 0)
+    whole = jnp.round(layer.synapses.weight)
+    layer = eqx.tree_at(lambda own: own.synapses.weight, layer, whole)
+    assert learn.rounding(layer).change == 0
+    layer = eqx.tree_at(lambda own: own.bias, layer, jnp.asarray([1.0, -3.25]))
+    assert learn.rounding(layer) == (0.25, "the bias (1) of layer 1")
+    with pytest.raises(ValueError, match=r"Rounding changes the bias \(1\) of layer 1"):
+        quietly(learn.to_system, layer)
 
 
 def kinds(**options):

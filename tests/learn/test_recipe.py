@@ -256,7 +256,7 @@ def test_networks_with_cycles_and_layers_are_measured_too():
 
     options = {"epochs": 0, "key": jr.key(0), "batch_size": 20}
     (own,) = learn.fit([layer], sent, learn.Adam(), (COUNTS,), **options).firing
-    assert own.population == "the layer of `[0]`" and own.neurons == 4
+    assert own.population == "layer `[0]`" and own.neurons == 4
     trains = layer(learn.count_train(COUNTS, 5, batch_first=True))
     assert own.spikes == pytest.approx(float(trains.sum()) / 4 / 40)
     mapped = learn.fit(

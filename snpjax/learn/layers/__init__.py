@@ -1,5 +1,6 @@
 """Layers of exact neurons: dense, convolutions, pooling, recurrence, leaks and normalisation."""
 
+from ..synapses import ConvSynapses as ConvSynapses, LearnedDelays as LearnedDelays
 from .abstract import (
     AbstractLayer as AbstractLayer,
     LayerParts as LayerParts,

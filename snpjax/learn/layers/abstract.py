@@ -180,11 +180,3 @@ def group_of(
     rules = rules_of_neurons(population.model, constants)[own]
     rules = cast("list[list[Rule]]", rules)  # no population has plasticity
     return NeuronGroup(np.asarray(initial).astype(int).tolist(), rules, population.copies)
-
-
-def with_more(
-    arriving: Float[Array, "steps outputs *paths"],
-    more: Float[Array, "steps outputs *paths"] | None,
-) -> Float[Array, "steps outputs *paths"]:
-    """What arrives in all."""
-    return arriving if more is None else arriving + more

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from ..initial import spread_into
-from ..network import Response, check_train
 from ..population import PopulationRun, SpikingPopulation, shared_rules
+from ..response import Response, check_train
 from ..rules import Rules, rules_of_guard
 from ..surrogate import AbstractSurrogate, rounded
 from ..synapses.abstract import AbstractSynapses, arrivals
@@ -21,7 +21,7 @@ from ..synapses.delays import LearnedDelays
 from ..synapses.linear import LinearSynapses
 from ..synapses.windows import PerAxis
 from ..weights import drawn
-from .abstract import AbstractLayer, LayerParts, group_of, with_more
+from .abstract import AbstractLayer, LayerParts, group_of
 from .leak import leaky
 from .norm import Drive, SpikingNorm, drive_of
 
@@ -144,17 +144,26 @@ class AbstractSpikingLayer(AbstractLayer):
 
         - `train`: `(train, inputs)` or `(train, inputs, paths)` spikes from the inputs in each
           step; `(paths, train, inputs)` with `batch_first`.
-        - `more`: `(steps, outputs, *paths)` spikes that arrive at the neurons in addition, or
-          `(paths, steps, outputs)`.
+        - `more`: `(train, outputs, *paths)` spikes that arrive at the neurons in addition, or
+          `(paths, train, outputs)`; in `steps` steps if `is_padded`.
 
         **Returns:** a `Response`, of as many steps as `train` has; of `steps` steps if
         `is_padded`.
 
-        **Raises:** `ValueError` for a train of another number of inputs, or of more than `steps`.
+        **Raises:** `ValueError` for a train of another number of inputs, or of more than `steps`,
+        and for `more` of another shape.
         """
         train = jnp.asarray(train, jnp.float32)
         check_train(train, self.steps, self.in_size, self.batch_first)
-        if not self.batch_first or train.ndim == 2:
+        is_moved = self.batch_first and train.ndim == 3
+        if more is not None:
+            length = self.steps if self.is_padded else train.shape[is_moved]
+            paths = train.shape[:1] if is_moved else train.shape[2:]
+            wanted = length, self.out_size
+            wanted = (*paths, *wanted) if is_moved else (*wanted, *paths)
+            if jnp.shape(more) != wanted:
+                raise ValueError(f"`more` has the shape {jnp.shape(more)}. Give {wanted}.")
+        if not is_moved:
             return Response(*_run(self, train, more)[:2])
         train, more = (
             jnp.moveaxis(train, 0, -1),
@@ -177,7 +186,7 @@ class AbstractSpikingLayer(AbstractLayer):
         if self.is_padded:
             missing = (0, self.steps - len(train)), *((0, 0),) * (train.ndim - 1)
             arriving = jnp.pad(arriving, missing)
-        arriving = with_more(arriving, more)
+        arriving = arriving if more is None else arriving + more
         return self.neurons.run(arriving, offset=offset, feedback=recurrent, keeps=keeps)
 
     def drive(self, train: Float[Array, "train inputs *paths"]) -> Drive:

@@ -132,7 +132,8 @@ class AbstractSynapses(eqx.Module):
         **Raises:** `ValueError` for synapses without weights.
         """
         if self.allowed is None:
-            raise ValueError("The synapses have no weights that are trained and could be scaled.")
+            kind = type(self).__name__
+            raise ValueError(f"`{kind}` have no trained weights. Leave `norm` out.")
         return self.with_weight(self.weight * gain.reshape(-1, *(1,) * (self.weight.ndim - 1)))
 
     def changes(self) -> Float[np.ndarray, "..."]:
