@@ -204,7 +204,7 @@ def test_networks_of_layers_have_levels():
     model = learn.quantise(made, (-3, 1))
     assert [own.allowed and own.allowed.levels for own in model.skips] == [None, (-3, 1)]
     change, where = learn.rounding(model)
-    assert 1.5 < change <= 2 and "the weights of" in where
+    assert 1.5 < change <= 2 and "the weight (" in where
     weights = [own.synapses.weight for own in model.layers]
     exact = [jnp.where(x > -1, 1.0, -3.0) for x in weights]
     assert [own.synapses.exact().weight.tolist() for own in model.layers] == [
