@@ -72,14 +72,14 @@ def record(
         response = network.response_of(runs)
     kept = {}
     for name, p in places.items():
-        counts = runs[p].counts
-        if counts is None:
+        spikes = runs[p].counts
+        if spikes is None:
             kind = type(network.layers[p - 1] if isinstance(network, Sequential) else network)
             raise ValueError(
                 f"Population {name} has no `counts`: `run` of {kind.__name__} ignores `keeps`. "
                 "Return the spikes of all steps when it is true."
             )
-        kept[name] = counts
+        kept[name] = spikes
     return Recording(response, {name: runs[p].trains for name, p in places.items()}, kept)
 
 
