@@ -467,6 +467,11 @@ def test_counts_that_float32_does_not_hold_are_reported():
         network.is_exact(counts)
 
 
+def test_synapses_are_found_where_layers_are():
+    assert learn.layers.ConvSynapses is learn.ConvSynapses
+    assert learn.layers.LearnedDelays is learn.LearnedDelays
+
+
 # ---- what is refused ----
 
 
