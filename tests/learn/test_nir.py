@@ -466,6 +466,8 @@ def test_layers_are_written_and_reset_rules_are_recognised():
     with pytest.raises(ValueError, match=r"Rounding changes the weight \(\d, \d\) of layer 1"):
         learn.to_nir(learn.SpikingLayer(3, 4, key=jr.key(1), steps=8))
     assert isinstance(learn.to_nir(layer).nodes["population_1"], nir.IF)
+    first = learn.SpikingLayer(3, 4, key=jr.key(1), steps=8, batch_first=True)
+    assert learn.to_nir(first, round=True).nodes["linear_0_1"].weight.shape == (4, 3)
     resets = ["a^2 -> a", "a^3/a^3 -> a", "a^4 -> a"]
     made = learn.SpikingNetwork(
         (2, 3), (learn.SENDER, resets), key=jr.key(0), steps=5, weight_range=(1, 1), scale=0.0

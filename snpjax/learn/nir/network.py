@@ -9,8 +9,8 @@ from jaxtyping import Array, Float, Int
 from snpjax_formats import Dense, Sum
 
 from ..arguments import check_sent, relayed
-from ..network import Response
 from ..relaxed import RelaxedSystem
+from ..response import Response
 from ..run import RelaxedSolution, run
 from ..surrogate import rounded, within
 from .wiring import BIAS, Arriving, NirWiring, arriving_at

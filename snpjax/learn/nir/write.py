@@ -12,7 +12,7 @@ from ..._text.optional import nir
 from ..export import rounding
 from ..fit import Fitted
 from ..layers.abstract import AbstractLayer
-from ..layers.sequential import Sequential
+from ..layers.sequential import Sequential, chain
 from ..network import SpikingNetwork
 from ..relaxed import RelaxedSystem, constants_of
 from ..surrogate import rounded, within
@@ -162,7 +162,7 @@ def _of_network(network: SpikingNetwork | Sequential | AbstractLayer, round: boo
         _check_change(*rounding(network.model), round)
         wiring, weights, model = graph_of_network(network)
     else:
-        layers = network if isinstance(network, Sequential) else Sequential((network,))
+        layers = network if isinstance(network, Sequential) else chain((network,))
         wiring, weights, model = graph_of_layers(layers, round=round)
     tables, initial = _tables(model, np.cumsum([0, *(unit.size for unit in wiring.units)]))
     # A Conv2d of NIR has a bias.
