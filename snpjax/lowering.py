@@ -24,7 +24,7 @@ from .machine import (
     Lowered,
     LoweringOptions,
     Model,
-    advice_on,
+    export_of,
     follows,
     paths_told_apart,
 )
@@ -126,7 +126,7 @@ def check_model(model: object) -> None:
             "Give a system, which `snpjax.read` reads from a file, or a model with `lower`, "
             "`solution` and `solutions`."
         )
-        raise TypeError(f"`model` is a {type(model).__name__}. {advice_on(model, fix)}")
+        raise TypeError(f"`model` is a {type(model).__name__}. {export_of(model, fix)}")
 
 
 def check_choice(choice: object) -> None:

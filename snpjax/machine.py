@@ -565,8 +565,19 @@ def advice_on(model: object, default: str) -> str:
 
     **Returns:** one sentence for an error message.
     """
-    if follows(model, Unexplorable):
-        return model.why_unexplorable
+    return model.why_unexplorable if follows(model, Unexplorable) else export_of(model, default)
+
+
+def export_of(model: object, default: str) -> str:
+    """How a trained model becomes a system.
+
+    **Arguments:**
+
+    - `model`: what was given in place of a system.
+    - `default`: the advice on what is not a model of `snpjax.learn`.
+
+    **Returns:** one sentence for an error message.
+    """
     modules = [base.__module__ for base in type(model).__mro__]
     if any(name.startswith("snpjax.learn.") for name in modules):
         return "Export it first: `snpjax.learn.to_system(model)`."

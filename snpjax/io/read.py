@@ -9,7 +9,7 @@ from snpjax_formats.atomic import atomic_write
 
 from .._text.surrogates import HALF, lone_surrogate
 from .._text.warn import warn
-from ..machine import advice_on
+from ..machine import export_of
 from ..sleptsov import SleptsovNet
 from ..sleptsov.linking import HighNet
 from ..spiking.model.communication_variants import Channels, Requests
@@ -293,7 +293,7 @@ def _write(
             "`snpjax.write` writes SN P systems, `snpjax.write_net` nets, and "
             "`snpjax.io.write_numerical` numerical systems."
         )
-        raise TypeError(f"A {type(model).__name__} is not a {holds}. {advice_on(model, fix)}")
+        raise TypeError(f"A {type(model).__name__} is not a {holds}. {export_of(model, fix)}")
     known = format_to_write(target, holds) if format is None else format_named(format, holds)
     text, losses = model_text(model, known)
     if losses.items and not lossy:

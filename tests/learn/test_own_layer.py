@@ -118,7 +118,7 @@ def test_all_that_rounds_has_to_be_told():
         roundings = learn.AbstractLayer.roundings
         is_smooth = learn.AbstractLayer.is_smooth
 
-    with pytest.raises(TypeError, match="abstract.* is_smooth.*roundings"):
+    with pytest.raises(TypeError, match="abstract.*is_smooth.*roundings"):
         Forgetful(jnp.asarray(1.4), 3)
 
 
