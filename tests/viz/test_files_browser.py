@@ -85,7 +85,9 @@ def test_rules_with_errors_stay_with_their_neuron(visit):
     shown(page.locator("#edit-findings li")).to_have_count(2)
     page.fill("#edit-name", "output")
     page.press("#edit-name", "Enter")
-    shown(page.locator("#edit-name-problem")).to_contain_text("Another neuron has the name 'output'")
+    shown(page.locator("#edit-name-problem")).to_contain_text(
+        "Another neuron has the name 'output'"
+    )
     page.fill("#edit-name", "repeat")
     page.press("#edit-name", "Enter")
     shown(neuron(page, "repeat")).to_have_count(1)
@@ -132,3 +134,62 @@ def test_another_server_on_the_port_is_announced_once(visit):
     with saved(page) as waiting:
         page.click("#lost-save")
     assert waiting.value.path().read_text() == NATURALS
+
+
+def test_a_repeated_choice_makes_no_branch(visit):
+    page = visit()
+    page.locator("#step:not([disabled])").wait_for()
+    rules = page.locator("#choices .option")
+    rules.nth(1).click()
+    for where in ("step 1 of 1", "step 2 of 2", "step 3 of 3"):
+        page.click("#step")
+        shown(page.locator("#where")).to_contain_text(where)
+    page.click("#to-start")
+    rules.nth(1).click()
+    shown(page.locator("#step")).to_have_text("Step")
+    page.click("#step")
+    shown(page.locator("#where")).to_contain_text("step 1 of 3")
+    page.click("#to-start")
+    rules.nth(2).click()
+    shown(page.locator("#step")).to_have_text("Branch")
+    page.click("#step")
+    page.click("#to-start")
+    rules.nth(1).click()
+    page.click("#step")
+    shown(page.locator("#where")).to_contain_text("step 1 of 1")
+    page.click("#show-branches")
+    about = page.locator("#history-branches li .facts")
+    shown(about.first).to_have_text("goes on for 2 more steps")
+    shown(page.locator("#history-branches li")).to_have_count(3)
+
+
+def test_names_before_and_after_a_division(visit):
+    text = """@model<spiking_psystems>
+def main()
+{
+  @mu = cell, sink;
+  @ms(cell) = a*2;
+  @marcs = (cell, sink);
+  []'cell --> []'left || []'right "a{2}";
+}
+"""
+    page = visit("div.pli", text)
+    page.locator("#to-end:not([disabled])").click()
+    shown(page.locator("#where")).to_contain_text("halted")
+    rows = page.locator("#table tbody tr")
+    shown(rows.first).to_contain_text("cell: 2")
+    shown(rows.nth(1)).to_contain_text("cell: [a²]")
+    assert page.locator("#table thead").inner_text().split()[:2] == ["step", "left"]
+
+
+def test_conditions_and_searches_belong_to_a_file(visit):
+    page = visit()
+    page.locator("#step:not([disabled])").wait_for()
+    page.fill("#until", "nix > 2")
+    page.press("#until", "Tab")
+    shown(page.locator("#message")).to_contain_text("nix")
+    shown(page.locator("#until")).to_have_attribute("aria-invalid", "true")
+    page.fill("#search", "echo")
+    opened(page, "other.pli", NATURALS.encode())
+    shown(page.locator("#search")).to_have_value("")
+    shown(page.locator("#until")).to_have_value("")

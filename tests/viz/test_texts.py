@@ -23,7 +23,7 @@ EXCEPTIONS = {
     "input, textarea, select, dialog[open]",
     "input:not([type=radio]), textarea, select, dialog[open]",
     "button, input, .scroll",
-    "variant SynapseRules",
+    "rules on synapses",
     "600 13px system-ui, sans-serif",
     "11px system-ui, sans-serif",
     "px system-ui, sans-serif",

@@ -469,9 +469,9 @@ def test_nets_of_unknown_suffixes_are_told_the_known_ones():
     net = snp.SleptsovNet([1], inputs=Arcs.of([(0, 0, 1)]), outputs=Arcs.of([]))
     text, _ = snp.io.model_text(net, "pnml")
     assert open_model("net.pnml", text, format=None, level="extended").format.name == "pnml"
-    with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(read are .*\.pnml"):
+    with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(snpjax reads .*\.pnml"):
         open_model("net.foo", text, format=None, level="extended")
-    with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(read are .*\.pli"):
+    with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(snpjax reads .*\.pli"):
         open_model("net.foo", PAIR, format=None, level="extended")
 
 

@@ -94,7 +94,7 @@ export class Inspector {
       fill(this.place, ...about, element("ul", { class: "rules" }, ...rules), this.nameForm(neuron), this.foldButton(neuron));
       return this.state();
     }
-    this.onSynapses = run.system.remarks.includes("variant SynapseRules");
+    this.onSynapses = run.system.remarks.includes("rules on synapses");
     const spikes = { id: "edit-spikes", value: String(initial.spikes), inputmode: "numeric", autocomplete: "off", "aria-describedby": "edit-findings" };
     this.spikes = element("input", { ...spikes, input: () => this.changed() });
     this.rules = element("textarea", {

@@ -76,8 +76,16 @@ function show(answer, { isFile = true } = {}) {
   const draft = isFirst ? null : editor.draft();
   if (isFile && !answer.edited) saves.set(answer);
   if (draft !== null && draft.text !== answer.text) editing.keep(draft);
+  if (isFile) forgetFields();
   network.forget();
   shown(answer, [], { isEdit: !isFirst });
+}
+
+// What was searched in another file, and where its runs pause.
+function forgetFields() {
+  for (const id of ["search", "choice-filter", "until"]) find(id).value = "";
+  find("until").removeAttribute("aria-invalid");
+  run.until = "";
 }
 
 // A text that was opened and has errors: they are listed, and the last system stays.
