@@ -226,7 +226,6 @@ def model_text(
         return _written(known.writer, model, losses), losses
     variant = model.variant if isinstance(model, SpikingSystem) else None
     if isinstance(model, SpikingSystem) and variant and "variants" not in known.keeps:
-        kind = type(variant).__name__
         for item in _items(variant):
             losses.add(item, "left out, with what depends on it in the rules")
         if isinstance(variant, Channels | Requests):

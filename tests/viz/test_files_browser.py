@@ -102,7 +102,7 @@ def test_rules_with_errors_stay_with_their_neuron(visit):
 
 def test_leaving_an_edited_system_asks(visit):
     page = visit()
-    asks = "() => { const event = new Event('beforeunload', { cancelable: true }); dispatchEvent(event); return event.defaultPrevented; }"
+    asks = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
     assert not page.evaluate(asks)
     text = page.input_value("#text")
     page.click("#tab-text")

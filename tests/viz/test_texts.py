@@ -24,6 +24,7 @@ EXCEPTIONS = {
     "input:not([type=radio]), textarea, select, dialog[open]",
     "button, input, .scroll",
     "rules on synapses",
+    "#neuron input, #neuron textarea",
     "600 13px system-ui, sans-serif",
     "11px system-ui, sans-serif",
     "px system-ui, sans-serif",

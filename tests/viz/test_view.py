@@ -342,7 +342,7 @@ def test_a_bug_is_an_answer_and_the_server_lives_on(server, monkeypatch):
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setitem(server.session._readers, "begin", lambda question: broken(None, question))
-    assert "bug of snpjax" in asked(server, "begin", {}, status=500)["refused"]
+    assert "bug of snpjax" in asked(server, "begin", {}, status=500)["problem"]
     monkeypatch.undo()
     assert asked(server, "begin", {})["read"]
 
@@ -538,6 +538,9 @@ def test_a_right_edit_changes_one_neuron_only():
 
 
 def test_a_dead_rule_is_told_but_taken():
+    _, findings = edited(pair(), Edit(0, "x", "a^2/a^3 -> a\n\na -> -> a"))
+    assert [x.line for x in findings] == [None, 1, 3]  # nothing hides another problem
+    assert findings[1].message.startswith("a^2/a^3 -> a can never apply")
     system, (finding,) = edited(pair(), Edit(0, "1", "a^3/a -> a\na/a^2 -> a"))
     assert system is not None and finding.severity == "warning" and finding.line == 2
 

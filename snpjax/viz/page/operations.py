@@ -101,8 +101,6 @@ def _rename(system: SpikingSystem, operation: Operation) -> SpikingSystem:
     new = name_in(operation.get("name"))
     if new == old.name:
         return system
-    if new in system.names:
-        raise Refused(f"Another neuron has the name {new!r}. Choose another one.")
     if isinstance(system.variant, Channels):
         raise _by_text(system)  # channels have names, too
     names, places = {old.name: new}, _places(system)

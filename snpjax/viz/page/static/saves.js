@@ -2,22 +2,22 @@
 
 export class Saves {
   constructor() {
-    this.texts = new Map();
+    this.files = new Map();
   }
 
   // A text that was read from a file, or is written to one.
   set({ name, text }) {
-    this.texts.set(name, plain(text));
+    this.files.set(name, plain(text));
   }
 
   isEdited({ name, text }) {
-    return this.texts.get(name) !== plain(text);
+    return this.files.get(name) !== plain(text);
   }
 
   // Whether a model, or a text that is typed instead of it, is in no file.
   isUnsaved(answer, draft) {
     if (draft === null) return this.isEdited(answer);
-    return ![...this.texts.values()].includes(plain(draft.text));
+    return ![...this.files.values()].includes(plain(draft.text));
   }
 }
 
