@@ -85,9 +85,7 @@ def test_rules_with_errors_stay_with_their_neuron(visit):
     shown(page.locator("#edit-findings li")).to_have_count(2)
     page.fill("#edit-name", "output")
     page.press("#edit-name", "Enter")
-    shown(page.locator("#edit-name-problem")).to_contain_text(
-        "Another neuron has the name 'output'"
-    )
+    shown(page.locator("#edit-name-problem")).to_contain_text("'output' is declared twice")
     page.fill("#edit-name", "repeat")
     page.press("#edit-name", "Enter")
     shown(neuron(page, "repeat")).to_have_count(1)

@@ -268,6 +268,25 @@ def test_typed_rules_are_kept_when_python_sets_another_system(notebook):
     arrives(page, widget, lambda system: [x.spikes for x in system.neurons] == [7, 0])
 
 
+def test_what_is_kept_replaces_nothing_until_it_is_applied(notebook):
+    page, show = notebook
+    widget, frame, _ = show(ring())
+    page.evaluate("void showAgain()")
+    other = page.frame_locator("#second iframe")
+    shown(other.locator("body.ready")).to_be_visible()
+    other.locator("#network .neuron").first.click()
+    other.locator("#edit-rules").fill("a^2/a -> a")
+    frame.locator("#tool-add").click()
+    shown(frame.locator("#network .neuron")).to_have_count(3)
+    other.locator("#incoming-keep").click()
+    shown(other.locator("#network .neuron")).to_have_count(3)
+    shown(other.locator("#edit-rules")).to_have_value("a^2/a -> a")
+    assert widget.system.num_neurons == 3
+    other.locator("#neuron button.primary:not([disabled])").click()
+    arrives(page, widget, lambda system: str(system.neurons[0].rules[0]) == "a^2/a -> a")
+    assert widget.system.num_neurons == 3
+
+
 def test_a_lost_python_is_announced_and_asked_again_when_it_returns(notebook):
     page, show = notebook
     widget, frame, _ = show(ring())

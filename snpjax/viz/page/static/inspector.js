@@ -119,8 +119,14 @@ export class Inspector {
       {
         submit: (event) => this.submit(event),
         mousedown: (event) => event.target.closest("button") && event.preventDefault(), // the field keeps the focus
+        // Whether another window has the focus then is known a moment later.
+        // Whether another window has the focus then is known a moment later.
         focusout: ({ relatedTarget }) => {
-          if (this.name !== null && form.contains(this.spikes) && !form.contains(relatedTarget)) this.leave();
+          if (form.contains(relatedTarget) || relatedTarget?.closest("#incoming")) return; // which decides of it
+          setTimeout(() => {
+            const isThere = this.name !== null && form.contains(this.spikes);
+            if (isThere && document.hasFocus() && !form.contains(document.activeElement)) this.leave();
+          });
         },
       },
       element("label", { for: "edit-spikes" }, run.words.beginning),
