@@ -274,7 +274,7 @@ export class Editing {
     this[from].pop();
     this[to].push(this.now);
     const [before, after] = [[...this.before], [...this.after]]; // which a new system changes
-    if (answer.name === this.now.name) this.network.remember();
+    if (stem(answer.name) === stem(this.now.name)) this.network.remember();
     else this.network.forget(); // of another file
     this.show(answer, [], { isEdit: true });
     [this.before, this.after] = [before, after];
@@ -359,6 +359,9 @@ export class Editing {
     field?.select();
   }
 }
+
+// A file keeps this part of its name when its format changes.
+const stem = (name) => name.split(".")[0];
 
 // A small circle at a selected box, from which a synapse is drawn to another one.
 export function handle(diagram, node, text, emit) {

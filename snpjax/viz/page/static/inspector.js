@@ -39,7 +39,7 @@ export class Inspector {
   }
 
   // Apply what was typed, since its fields are left; what is wrong with it stays with its neuron.
-  async leave() {
+  async commit() {
     const typed = this.store();
     if (typed === null) return;
     const { name, spikes, rules } = typed;
@@ -77,7 +77,7 @@ export class Inspector {
 
   // `count`: how many are selected, of which this is the last.
   show(neuron, count = 1) {
-    if (this.name !== null && this.name !== this.run.system?.neurons[neuron]?.name) this.leave();
+    if (this.name !== null && this.name !== this.run.system?.neurons[neuron]?.name) this.commit();
     else this.store();
     this.name = null;
     this.neuron = neuron;
@@ -125,7 +125,7 @@ export class Inspector {
           if (form.contains(relatedTarget) || relatedTarget?.closest("#incoming")) return; // which decides of it
           setTimeout(() => {
             const isThere = this.name !== null && form.contains(this.spikes);
-            if (isThere && document.hasFocus() && !form.contains(document.activeElement)) this.leave();
+            if (isThere && document.hasFocus() && !form.contains(document.activeElement)) this.commit();
           });
         },
       },
@@ -175,7 +175,7 @@ export class Inspector {
     const rename = (event) => {
       event.preventDefault();
       if (field.value.trim() === name) {
-        if (event.type === "submit") this.goBack(field, neuron); // as after a change
+        if (event.type === "submit") this.leave(field, neuron); // as after a change
         return;
       }
       name = field.value.trim(); // Enter also changes the field
@@ -196,7 +196,7 @@ export class Inspector {
     return element("form", { submit: rename }, element("label", { for: "edit-name" }, texts.name), field, problem);
   }
 
-  goBack(field, neuron) {
+  leave(field, neuron) {
     field.blur();
     this.onleave?.(neuron);
   }
@@ -240,7 +240,7 @@ export class Inspector {
   // A synapse or an arc: its weight, its delay, and a button that removes it. Several that are drawn as one
   // are listed.
   showEdge(edge) {
-    this.leave();
+    this.commit();
     this.neuron = this.name = null;
     if (edge.merged) return this.listEdges(edge);
     const { run } = this;
@@ -321,9 +321,13 @@ export class Inspector {
   // Whether a field holds something that is not applied.
   get isChanged() {
     const fields = [...this.place.querySelectorAll("input:not([type=checkbox]), textarea")];
-    const isTyped = (field) => field.value !== (field === this.rules ? this.before : field.defaultValue);
+    return fields.some((field) => field.value !== (field === this.rules ? this.before : field.defaultValue));
+  }
+
+  // Whether something is not applied, of this neuron or of another one.
+  get holdsText() {
     const isThere = (name) => this.run.system?.neurons.some((neuron) => neuron.name === name);
-    return [...this.drafts.keys()].some(isThere) || fields.some(isTyped);
+    return this.isChanged || [...this.drafts.keys()].some(isThere);
   }
 
   // Check again what could not be checked.

@@ -42,7 +42,7 @@ const branches = new Branches(run, (text) => transport.say(text));
 historyTabs(["table", "raster", "counts", "branches"], { raster, counts });
 
 const incoming = new Incoming({
-  isTyped: () => editor.draft() !== null || inspector.isChanged,
+  isTyped: () => editor.draft() !== null || inspector.holdsText,
   show: (answer) => {
     if (!answer.edited) saves.set(answer);
     const draft = editor.draft();
@@ -185,7 +185,7 @@ async function savePage() {
 
 function openFile(file) {
   if (!file) return;
-  if (inspector.isChanged) {
+  if (inspector.holdsText) {
     if (!confirm(texts.losesTyped)) return;
     inspector.forget();
   }
@@ -281,7 +281,7 @@ listen((answer, revision) => editing.next(() => incoming.arrive(answer, revision
 find("lost-save").addEventListener("click", () => saveAs(find("name").value || opened.name, new Blob([find("text").value])));
 if (!isRecorded && !isFramed) {
   addEventListener("beforeunload", (event) => {
-    if (saves.isUnsaved(opened, editor.draft()) || inspector.isChanged) event.preventDefault();
+    if (saves.isUnsaved(opened, editor.draft()) || inspector.holdsText) event.preventDefault();
   });
 }
 whenReturned(() => {
