@@ -11,6 +11,8 @@ const MOST_UNDONE = 100;
 const WITHOUT_EDITS = ["fold", "selectAll", "escape", "rename"];
 const [COARSE, FINE] = [24, 4]; // how far a key moves a neuron
 const MOVED_AFTER = 500; // milliseconds without a key
+// A file keeps this part of its name when its format changes.
+const stem = (name) => name.split(".")[0];
 
 export class Editing {
   // `show(answer, selected)` shows another model, `say(text)` a message.
@@ -359,9 +361,6 @@ export class Editing {
     field?.select();
   }
 }
-
-// A file keeps this part of its name when its format changes.
-const stem = (name) => name.split(".")[0];
 
 // A small circle at a selected box, from which a synapse is drawn to another one.
 export function handle(diagram, node, text, emit) {

@@ -9,77 +9,22 @@ const MOST_LISTED = 50;
 
 export class Inspector {
   constructor(run) {
+    this.name = null; // of the neuron whose fields are there
+    this.of = null; // the system that it is in
+    this.drafts = new Map(); // what is typed and not applied, by the names of neurons
     this.run = run;
     this.place = find("neuron");
     this.neuron = null;
-    this.name = null; // of the neuron whose fields are there
-    this.drafts = new Map(); // what is typed and not applied, by the names of neurons
-    run.addEventListener("opened", () => {
-      this.store();
-      this.clear();
-    });
+    run.addEventListener("opened", () => this.show(null));
     run.addEventListener("moved", () => this.state());
-  }
-
-  // What is typed in the fields of a neuron and not applied.
-  get typed() {
-    if (this.name === null) return null;
-    const rules = this.onSynapses || this.rules.value === this.before ? null : this.rules.value;
-    if (rules === null && this.spikes.value === this.spikes.defaultValue) return null;
-    return { name: this.name, spikes: this.spikes.value, rules };
-  }
-
-  store() {
-    const { typed, name } = this;
-    const known = this.drafts.get(name);
-    if (typed === null) this.drafts.delete(name);
-    else if (known?.spikes === typed.spikes && known.rules === typed.rules) return known;
-    else this.drafts.set(name, typed);
-    return typed;
-  }
-
-  // Apply what was typed, since its fields are left; what is wrong with it stays with its neuron.
-  async commit() {
-    const typed = this.store();
-    if (typed === null) return;
-    const { name, spikes, rules } = typed;
-    clearTimeout(this.timer);
-    await this.next(async () => {
-      const neuron = this.run.system?.neurons.findIndex((other) => other.name === name) ?? -1;
-      if (neuron < 0 || this.drafts.get(name) !== typed) return; // typed again
-      try {
-        const barred = this.isBarred?.();
-        if (barred) throw new Refusal(barred);
-        const answer = await ask("edit", { model: this.run.model, neuron, spikes, rules });
-        if (this.drafts.get(name) !== typed) return;
-        if (!answer.read) throw new Refusal(answer.findings[0].message);
-        this.drafts.delete(name);
-        if (this.name === name) this.settle(typed);
-        this.onleft?.(answer);
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        this.onrefused?.(texts.notApplied(name, error.message));
-      }
-    });
-  }
-
-  // What was typed is applied.
-  settle({ spikes, rules }) {
-    this.spikes.defaultValue = spikes;
-    if (rules !== null) this.before = rules;
-  }
-
-  clear() {
-    this.neuron = this.name = null;
-    clearTimeout(this.timer);
-    fill(this.place, hint(isRecorded ? texts.selectSomething : texts.selectToChange));
   }
 
   // `count`: how many are selected, of which this is the last.
   show(neuron, count = 1) {
-    if (this.name !== null && this.name !== this.run.system?.neurons[neuron]?.name) this.commit();
-    else this.store();
+    if (this.of === this.run.system && this.name !== this.of?.neurons[neuron]?.name) this.commit();
+    else this.store(); // it is edited
     this.name = null;
+    this.of = this.run.system;
     this.neuron = neuron;
     clearTimeout(this.timer);
     const { run } = this;
@@ -114,6 +59,13 @@ export class Inspector {
     this.findings = element("ol", { id: "edit-findings", class: "findings", role: "status" });
     this.apply = element("button", { class: "primary", disabled: true }, texts.apply);
     const shared = run.system.neurons.filter((other) => other.label === initial.label).length;
+    this.name = initial.name;
+    const draft = this.drafts.get(initial.name);
+    if (draft !== undefined) {
+      this.spikes.value = draft.spikes;
+      if (draft.rules !== null) this.rules.value = draft.rules;
+      this.changed();
+    }
     const form = element(
       "form",
       {
@@ -137,26 +89,7 @@ export class Inspector {
       element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.reset(neuron) }, texts.reset)),
     );
     fill(this.place, ...about, form, this.nameForm(neuron), this.endsForm(neuron));
-    this.name = initial.name;
-    const draft = this.drafts.get(initial.name);
-    if (draft !== undefined) {
-      this.spikes.value = draft.spikes;
-      if (draft.rules !== null) this.rules.value = draft.rules;
-      this.changed();
-    }
     return this.state();
-  }
-
-  reset(neuron) {
-    this.drafts.delete(this.name);
-    this.name = null;
-    this.show(neuron);
-  }
-
-  // Nothing that is typed is kept.
-  forget() {
-    this.clear();
-    this.drafts.clear();
   }
 
   // A page without a server has no tools above the drawing.
@@ -339,6 +272,72 @@ export class Inspector {
     clearTimeout(this.timer);
     this.apply.disabled = true;
     this.timer = setTimeout(() => this.check(), CHECK_AFTER);
+  }
+
+  // What is typed in the fields of a neuron and not applied.
+  get typed() {
+    if (this.name === null) return null;
+    const rules = this.onSynapses || this.rules.value === this.before ? null : this.rules.value;
+    if (rules === null && this.spikes.value === this.spikes.defaultValue) return null;
+    return { name: this.name, spikes: this.spikes.value, rules };
+  }
+
+  store() {
+    const { typed, name } = this;
+    const known = this.drafts.get(name);
+    if (typed === null) this.drafts.delete(name);
+    else if (known?.spikes === typed.spikes && known.rules === typed.rules) return known;
+    else this.drafts.set(name, typed);
+    return typed;
+  }
+
+  // Apply what was typed, since its fields are left; what is wrong with it stays with its neuron.
+  async commit() {
+    const typed = this.store();
+    if (typed === null) return;
+    const { name, spikes, rules } = typed;
+    clearTimeout(this.timer);
+    await this.next(async () => {
+      const neuron = this.run.system?.neurons.findIndex((other) => other.name === name) ?? -1;
+      if (neuron < 0 || this.drafts.get(name) !== typed) return; // typed again
+      try {
+        const barred = this.isBarred?.();
+        if (barred) throw new Refusal(barred);
+        const answer = await ask("edit", { model: this.run.model, neuron, spikes, rules });
+        if (this.drafts.get(name) !== typed) return;
+        if (!answer.read) throw new Refusal(answer.findings[0].message);
+        this.drafts.delete(name);
+        if (this.name === name) this.settle(typed);
+        this.onleft?.(answer);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        this.onrefused?.(texts.notApplied(name, error.message));
+      }
+    });
+  }
+
+  // What was typed is applied.
+  settle({ spikes, rules }) {
+    this.spikes.defaultValue = spikes;
+    if (rules !== null) this.before = rules;
+  }
+
+  clear() {
+    this.neuron = this.name = null;
+    clearTimeout(this.timer);
+    fill(this.place, hint(isRecorded ? texts.selectSomething : texts.selectToChange));
+  }
+
+  reset(neuron) {
+    this.drafts.delete(this.name);
+    this.name = null;
+    this.show(neuron);
+  }
+
+  // Nothing that is typed is kept.
+  forget() {
+    this.clear();
+    this.drafts.clear();
   }
 
   // What is wrong is said while it is written.
