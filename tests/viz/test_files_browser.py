@@ -173,7 +173,7 @@ def main()
 """
     page = visit("div.pli", text)
     page.locator("#to-end:not([disabled])").click()
-    shown(page.locator("#where")).to_contain_text("halted")
+    shown(page.locator("#where")).to_contain_text("halted", timeout=PATIENCE)
     rows = page.locator("#table tbody tr")
     shown(rows.first).to_contain_text("cell: 2")
     shown(rows.nth(1)).to_contain_text("cell: [a²]")
