@@ -27,10 +27,11 @@ from snpjax.sleptsov import Arcs, net_of_text
 from snpjax.testing import reference, reference_sleptsov, systems
 from snpjax.viz.page import PageServer, Session, open_model, recorded_page, server as server_module
 from snpjax.viz.page.assets import ASSETS, asset
-from snpjax.viz.page.described import exact
+from snpjax.viz.page.described import exact, system_json
 from snpjax.viz.page.edits import Edit, edited
 from snpjax.viz.page.explored import graph_json
 from snpjax.viz.page.nets import CHOOSER, NetStepper
+from snpjax.viz.page.properties import verdict_text
 from snpjax.viz.page.server import MAX_CONNECTIONS
 from snpjax.viz.page.stepping import Refused, Stepper
 from snpjax.viz.page.texts import MAX_NEURONS
@@ -912,3 +913,22 @@ def test_it_ends_with_its_terminal(pair_file):
         assert os.read(master, 100).startswith(b"serving http://127.0.0.1:")
         os.close(master)
         assert process.wait() == 0
+
+
+def test_a_search_without_an_end_leaves_a_property_undecided():
+    counter = snp.SpikingSystem([snp.Neuron("x", 1, ["a+/a -> a"]), snp.Neuron("y")], [("x", "y")])
+    verdict = snp.check(counter, "always y <= 2", max_depth=0, induction=False)
+    assert verdict.status is snp.Status.BOUNDED
+    assert ": undecided (no answer within 0 steps" in verdict_text(verdict)
+    decided = snp.check(counter, "always y <= 2")
+    assert verdict_text(decided) == f"{decided}"
+
+
+def test_what_a_format_without_variants_loses_is_named(tmp_path):
+    delays = snp.SynapseDelays({("x", "y"): 3})
+    system = snp.SpikingSystem(
+        [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y")], [("x", "y")], variant=delays
+    )
+    with pytest.raises(snp.WriteError, match=r"SynapseDelays: delay 3 of \(x, y\)"):
+        snp.write(system, tmp_path / "model.pli")
+    assert system_json(system)["remarks"] == ["synapse delays"]
