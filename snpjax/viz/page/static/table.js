@@ -133,7 +133,7 @@ export class Table {
       const text = `${short(count)}${isClosed ? `⁽${raised(timer)}⁾` : ""}${due ? ` (${due})` : ""}`;
       const [own, head] = [names[neuron], this.names[neuron]];
       // Division changes the names of neurons: those of another step are written with the count.
-      const name = own === head ? null : element("small", {}, `${shortened(own, 12)}: `);
+      const name = own === head ? null : element("small", {}, `${own}: `);
       return element("td", { class: kind, title }, name, text);
     });
     while (cells.length < this.columns) cells.push(element("td", {}, ""));
