@@ -516,7 +516,9 @@ def read_are(holds: Holds) -> str:
     for format in formats_of(holds).values():
         for suffix in format.suffixes if format.reader else ():
             titles.setdefault(suffix, []).append(format.title)
-    return "read are " + ", ".join(f"{suffix} ({', '.join(of)})" for suffix, of in titles.items())
+    return "snpjax reads " + ", ".join(
+        f"{suffix} ({', '.join(of)})" for suffix, of in titles.items()
+    )
 
 
 def names_text(holds: Holds) -> str:

@@ -15,6 +15,7 @@ from ..sleptsov.linking import HighNet
 from ..spiking.model.communication_variants import Channels, Requests
 from ..spiking.model.population import AnySystem, PopulationSystem
 from ..spiking.model.system import SpikingSystem
+from ..spiking.model.timed_variants import SynapseDelays
 from ..spiking.model.validity import Level
 from .errors import file_error
 from .formats import (
@@ -225,8 +226,8 @@ def model_text(
         return _written(known.writer, model, losses), losses
     variant = model.variant if isinstance(model, SpikingSystem) else None
     if isinstance(model, SpikingSystem) and variant and "variants" not in known.keeps:
-        kind = type(variant).__name__
-        losses.add(f"the variant {kind}", "written without it and what only it gives to rules")
+        for item in _items(variant):
+            losses.add(item, "left out, with what depends on it in the rules")
         if isinstance(variant, Channels | Requests):
             model = with_plain_rules(model)
     if not model.compatibility.is_textbook and "compatibility" not in known.keeps:
@@ -234,6 +235,14 @@ def model_text(
     if isinstance(model, PopulationSystem) and "populations" not in known.keeps:
         model = expanded(model, losses)
     return _written(known.writer, model, losses), losses
+
+
+def _items(variant: Any) -> list[str]:
+    """What a format without variants loses."""
+    name = f"the variant {type(variant).__name__}"
+    if not isinstance(variant, SynapseDelays):
+        return [name]
+    return [f"{name}: delay {delay} of ({s}, {t})" for (s, t), delay in variant.delays]
 
 
 def _written(writer: Callable[..., object], model: object, losses: Losses) -> str:

@@ -103,7 +103,7 @@ def test_files_that_cannot_be_read(tmp_path, file):
     (tmp_path / "folder.pli").mkdir()
     assert refused(tmp_path / "folder.pli").startswith(": this is a folder")
     assert refused(file("a.txt", "x")).startswith(
-        ": unknown suffix '.txt' (read are .snp.json (snpjax native)"
+        ": unknown suffix '.txt' (snpjax reads .snp.json (snpjax native)"
     )
     for content in ("", " \n\t\n", "\ufeff"):
         assert refused(file("empty.pli", content)).startswith(": the file is empty")

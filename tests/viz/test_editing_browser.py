@@ -207,7 +207,7 @@ def test_an_invalid_change_keeps_the_last_valid_system(visit):
     neuron(page, "echo").click()
     page.fill("#edit-name", "output")
     page.keyboard.press("Enter")
-    shown(page.locator("#message")).to_contain_text("output")
+    shown(page.locator("#edit-name-problem")).to_contain_text("'output' is declared twice")
     assert names(page) == ["chooser", "echo", "output"]
     step(page)
 
@@ -424,9 +424,9 @@ def test_a_text_with_errors_is_opened_before_the_raster_is_drawn(visit):
     page.click("#tab-text")
     page.locator("#text").press_sequentially("}")
     page.locator("#text").press("Control+Enter")
-    shown(page.locator("body.unread")).to_be_visible()
+    shown(page.locator("#text-status")).to_contain_text("the last text without errors")
     page.click("#tab-system")
-    shown(page.locator("#tools")).to_be_hidden()
+    shown(page.locator("#tools")).to_be_visible()
     assert page.evaluate("drawings.map((draw) => draw(0)).length") > 0  # `visit` sees errors
 
 

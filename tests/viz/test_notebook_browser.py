@@ -238,9 +238,9 @@ def test_typed_text_comes_back_by_undo_when_another_system_is_shown(notebook, is
     page, show = notebook
     widget, frame, taken = show(ring())
     text = typed(page, frame, "}")
-    if is_read:  # in vain, so that nothing is drawn
+    if is_read:  # in vain
         frame.locator("#text").press("Control+Enter")
-        shown(frame.locator("body.unread")).to_be_visible()
+        shown(frame.locator("#text-status")).to_contain_text("the last text without errors")
     alone = widget.system = snp.SpikingSystem([snp.Neuron("alone", 4)])
     page.evaluate("messages => tell(messages)", taken())
     frame.locator("#incoming-show").click()
@@ -266,6 +266,25 @@ def test_typed_rules_are_kept_when_python_sets_another_system(notebook):
     frame.locator("#incoming-keep").click()
     frame.locator("#neuron button.primary:not([disabled])").click()
     arrives(page, widget, lambda system: [x.spikes for x in system.neurons] == [7, 0])
+
+
+def test_what_is_kept_replaces_nothing_until_it_is_applied(notebook):
+    page, show = notebook
+    widget, frame, _ = show(ring())
+    page.evaluate("void showAgain()")
+    other = page.frame_locator("#second iframe")
+    shown(other.locator("body.ready")).to_be_visible()
+    other.locator("#network .neuron").first.click()
+    other.locator("#edit-rules").fill("a^2/a -> a")
+    frame.locator("#tool-add").click()
+    shown(frame.locator("#network .neuron")).to_have_count(3)
+    other.locator("#incoming-keep").click()
+    shown(other.locator("#network .neuron")).to_have_count(3)
+    shown(other.locator("#edit-rules")).to_have_value("a^2/a -> a")
+    assert widget.system.num_neurons == 3
+    other.locator("#neuron button.primary:not([disabled])").click()
+    arrives(page, widget, lambda system: str(system.neurons[0].rules[0]) == "a^2/a -> a")
+    assert widget.system.num_neurons == 3
 
 
 def test_a_lost_python_is_announced_and_asked_again_when_it_returns(notebook):

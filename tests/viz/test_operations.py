@@ -183,6 +183,9 @@ def test_an_invalid_result_says_every_problem():
     rename = {"do": "rename", "neuron": 0, "name": "y"}
     model, findings = changed_model(pair(), [rename])
     assert model is None and any("y" in finding.message for finding in findings)
+    loops = {"do": "connect", "synapses": [[0, 0, 1], [1, 1, 1]]}
+    model, findings = changed_model(pair(), [loops, rename])  # its synapses are no other problem
+    assert model is None and ["'y' is declared twice" in x.message for x in findings] == [True]
     model, findings = changed_model(pair(), [{"do": "add", "neurons": [{"rules": ["a => a"]}]}])
     assert model is None and findings
 

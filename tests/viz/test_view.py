@@ -27,10 +27,11 @@ from snpjax.sleptsov import Arcs, net_of_text
 from snpjax.testing import reference, reference_sleptsov, systems
 from snpjax.viz.page import PageServer, Session, open_model, recorded_page, server as server_module
 from snpjax.viz.page.assets import ASSETS, asset
-from snpjax.viz.page.described import exact
+from snpjax.viz.page.described import exact, system_json
 from snpjax.viz.page.edits import Edit, edited
 from snpjax.viz.page.explored import graph_json
 from snpjax.viz.page.nets import CHOOSER, NetStepper
+from snpjax.viz.page.properties import verdict_text
 from snpjax.viz.page.server import MAX_CONNECTIONS
 from snpjax.viz.page.stepping import Refused, Stepper
 from snpjax.viz.page.texts import MAX_NEURONS
@@ -342,7 +343,7 @@ def test_a_bug_is_an_answer_and_the_server_lives_on(server, monkeypatch):
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setitem(server.session._readers, "begin", lambda question: broken(None, question))
-    assert "bug of snpjax" in asked(server, "begin", {}, status=500)["refused"]
+    assert "bug of snpjax" in asked(server, "begin", {}, status=500)["problem"]
     monkeypatch.undo()
     assert asked(server, "begin", {})["read"]
 
@@ -375,7 +376,7 @@ def test_a_question_that_makes_no_sense_is_refused(server):
         ("go", {"model": model, "configuration": 0}, "not explored yet"),
         ("property", {"model": model, "query": "always nix = 1"}, "no neuron 'nix'"),
     ]:
-        refused = asked(server, call, question, status=409)["refused"]
+        refused = asked(server, call, question, status=200)["problem"]
         assert problem in refused, (call, question)
 
 
@@ -469,9 +470,9 @@ def test_nets_of_unknown_suffixes_are_told_the_known_ones():
     net = snp.SleptsovNet([1], inputs=Arcs.of([(0, 0, 1)]), outputs=Arcs.of([]))
     text, _ = snp.io.model_text(net, "pnml")
     assert open_model("net.pnml", text, format=None, level="extended").format.name == "pnml"
-    with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(read are .*\.pnml"):
+    with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(snpjax reads .*\.pnml"):
         open_model("net.foo", text, format=None, level="extended")
-    with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(read are .*\.pli"):
+    with pytest.raises(snp.ReadError, match=r"unknown suffix '.foo' \(snpjax reads .*\.pli"):
         open_model("net.foo", PAIR, format=None, level="extended")
 
 
@@ -538,6 +539,9 @@ def test_a_right_edit_changes_one_neuron_only():
 
 
 def test_a_dead_rule_is_told_but_taken():
+    _, findings = edited(pair(), Edit(0, "x", "a^2/a^3 -> a\n\na -> -> a"))
+    assert [x.line for x in findings] == [None, 1, 3]  # nothing hides another problem
+    assert findings[1].message.startswith("a^2/a^3 -> a can never apply")
     system, (finding,) = edited(pair(), Edit(0, "1", "a^3/a -> a\na/a^2 -> a"))
     assert system is not None and finding.severity == "warning" and finding.line == 2
 
@@ -909,3 +913,22 @@ def test_it_ends_with_its_terminal(pair_file):
         assert os.read(master, 100).startswith(b"serving http://127.0.0.1:")
         os.close(master)
         assert process.wait() == 0
+
+
+def test_a_search_without_an_end_leaves_a_property_undecided():
+    counter = snp.SpikingSystem([snp.Neuron("x", 1, ["a+/a -> a"]), snp.Neuron("y")], [("x", "y")])
+    verdict = snp.check(counter, "always y <= 2", max_depth=0, induction=False)
+    assert verdict.status is snp.Status.BOUNDED
+    assert ": undecided (no answer within 0 steps" in verdict_text(verdict)
+    decided = snp.check(counter, "always y <= 2")
+    assert verdict_text(decided) == f"{decided}"
+
+
+def test_what_a_format_without_variants_loses_is_named(tmp_path):
+    delays = snp.SynapseDelays({("x", "y"): 3})
+    system = snp.SpikingSystem(
+        [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y")], [("x", "y")], variant=delays
+    )
+    with pytest.raises(snp.WriteError, match=r"SynapseDelays: delay 3 of \(x, y\)"):
+        snp.write(system, tmp_path / "model.pli")
+    assert system_json(system)["remarks"] == ["synapse delays"]

@@ -168,7 +168,8 @@ def test_a_sleptsov_net_is_stepped(visit):
         page.click("#save-now")
     assert waiting.value.suggested_filename == "net.pnml"
     page.set_input_files("#file", waiting.value.path())  # whose name says nothing
-    shown(page.locator("#findings")).to_contain_text("unknown suffix")
+    shown(page.locator("#message")).to_contain_text("unknown suffix")
+    assert tokens.all_text_contents() == ["4", "0"]  # the net stays
 
 
 def text_of(system: snp.SpikingSystem) -> str:

@@ -1,5 +1,6 @@
 """Systems and their networks as values of JSON, for the page."""
 
+import re
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -106,11 +107,20 @@ def _astrocytes(system: SpikingSystem) -> list[dict[str, Any]]:
     ]
 
 
+#: Variants whose names do not say it.
+_WORDS = {"SynapseRules": "rules on synapses", "Exhaustive": "exhaustive use of rules"}
+
+
+def _words(variant: object) -> str:
+    """The name of a variant in words: `SynapseDelays` as "synapse delays"."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", type(variant).__name__).lower()
+
+
 def _remarks(system: SpikingSystem) -> list[str]:
     """What a reader of the picture has to know besides."""
     remarks: list[str] = []
     if system.variant is not None:
-        remarks.append(f"variant {type(system.variant).__name__}")
+        remarks.append(_WORDS.get(type(system.variant).__name__, f"{_words(system.variant)}"))
     if not system.compatibility.is_textbook:
         remarks.append(f"{system.compatibility}")
     if system.level == "strict":

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ...spiking import (
@@ -17,6 +17,7 @@ from ...spiking import (
 from ...spiking.model.rule_syntax import parse_rule
 
 
+_PLACE = re.compile(r"^neuron .*?, rule \d+: ")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
 
 
@@ -63,18 +64,35 @@ def edited(system: SpikingSystem, edit: Edit) -> tuple[SpikingSystem | None, lis
     if rules and isinstance(system.variant, SynapseRules):
         message = "the rules of this system are on its synapses (edit them in the text)"
         found.append(Finding("rules", lines[0], 1, message))
-    if any(finding.part in ("spikes", "rules") for finding in found):
-        return None, found
-    assert spikes is not None
-    changed = [_changed(other, neuron, spikes, rules, edit) for other in system.neurons]
+    is_wrong = bool(found)
+    if is_wrong:  # what is wrong with the other rules is listed as well
+        unread = {finding.line for finding in found}
+        pairs = [(x, n) for x, n in zip(rules, lines, strict=True) if n not in unread]
+        rules, lines = [x for x, _ in pairs], [n for _, n in pairs]
+    count = neuron.spikes if spikes is None else spikes
+    changed = [_changed(other, neuron, count, rules, edit) for other in system.neurons]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
             built = system.replace(neurons=changed)
     except InvalidSystem as error:
-        return None, [_located(problem, edit.neuron, neuron, lines) for problem in error.problems]
+        problems = [_located(problem, edit.neuron, neuron, lines) for problem in error.problems]
+        return None, problems if not is_wrong else _with_others(found, problems)
     odd = [_located(problem, edit.neuron, neuron, lines) for problem in built.problems]
+    if is_wrong:
+        return None, _with_others(found, odd)
     return built, [finding for finding in odd if finding.part != "system"]
+
+
+def _with_others(found: list[Finding], problems: list[Finding]) -> list[Finding]:
+    """What cannot be read, and what is wrong with the rules that can be, by their lines. Problems
+    number rules without those that cannot be read, so they say what is wrong only."""
+    own = [
+        replace(problem, message=_PLACE.sub("", problem.message))
+        for problem in problems
+        if problem.part == "rules"
+    ]
+    return sorted([*found, *own], key=lambda finding: finding.line or 0)
 
 
 def _changed(other: Neuron, neuron: Neuron, spikes: int, rules: list[str], edit: Edit) -> Neuron:

@@ -106,7 +106,10 @@ def changed_model(
     except Refused:
         raise
     except InvalidSystem as error:
-        return None, [Finding("system", None, None, problem.message) for problem in error.problems]
+        twice = [problem for problem in error.problems if problem.code == "duplicate_neuron"]
+        # Synapses of two neurons with one name are repetitions, too.
+        problems = twice or error.problems
+        return None, [Finding("system", None, None, problem.message) for problem in problems]
     except ValueError as error:  # a rule that cannot be read, or an invalid net
         return None, [Finding("system", None, None, line) for line in f"{error}".splitlines()]
     try:

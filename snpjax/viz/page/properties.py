@@ -6,7 +6,7 @@ import numpy as np
 
 from ...check import check
 from ...check.query.errors import QueryError
-from ...check.verdict import Verdict
+from ...check.verdict import Status, Verdict
 from ...explore import explore
 from ...sleptsov import SleptsovNet
 from ...spiking import SpikingSystem
@@ -33,6 +33,14 @@ def checked(model: SpikingSystem | SleptsovNet, text: str) -> Verdict[Any, Any]:
         raise Refused(f"{error}") from None
     except MemoryError:
         raise Refused("The question needs more memory than there is.") from None
+
+
+def verdict_text(verdict: Verdict[Any, Any]) -> str:
+    """A verdict in words, where "bounded" would read as a property of the model."""
+    text = f"{verdict}"
+    if verdict.status is not Status.BOUNDED:
+        return text
+    return text.replace(": bounded (not decided within", ": undecided (no answer within", 1)
 
 
 def witnessed(stepper: AbstractStepper[Any], verdict: Verdict[Any, Any]) -> list[Moment[Any]]:

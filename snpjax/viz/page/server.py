@@ -33,7 +33,7 @@ _POLL_SECONDS = 0.5
 
 _STATUS = {
     "answered": HTTPStatus.OK,
-    "refused": HTTPStatus.CONFLICT,
+    "refused": HTTPStatus.OK,  # browsers report every other status as an error
     "failed": HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 _METHODS = "GET", "HEAD", "POST"
@@ -179,6 +179,8 @@ class _Handler(BaseHTTPRequestHandler):
         if folder != "api" or question is None:
             return self._refuse(HTTPStatus.BAD_REQUEST, "This is not a question of the page.")
         answer, outcome = self._page.session.reply(call, question)
+        if outcome != "answered":
+            answer = {"problem": answer["refused"]}
         self._send(_STATUS[outcome], "application/json", json.dumps(answer).encode())
 
     @property

@@ -29,7 +29,7 @@ from .models import (
     stepper_of,
 )
 from .palette import palette_json
-from .properties import checked, numbers_json, witnessed
+from .properties import checked, numbers_json, verdict_text, witnessed
 from .queries import condition_of
 from .recorded import page_of
 from .stepping import AbstractStepper, Moment, Refused, Rest
@@ -344,13 +344,18 @@ class Session:
 
     def _property(self, question: Answer, kept: _Kept) -> Answer:
         verdict = checked(kept.found.system, _text(question, "query"))
-        answer = {"status": verdict.status.value, "text": f"{verdict}", "rows": None, "loop": None}
+        answer = {
+            "status": verdict.status.value,
+            "text": verdict_text(verdict),
+            "rows": None,
+            "loop": None,
+        }
         if verdict.witness is None:
             return answer
         try:
             moments = witnessed(kept.stepper, verdict)
         except Refused as error:
-            return {**answer, "text": f"{verdict}\n{error}"}
+            return {**answer, "text": f"{answer['text']}\n{error}"}
         loop = None if moments[-1].is_halted else verdict.loop
         return {**answer, "rows": self._rows(kept, moments), "loop": loop}
 

@@ -29,9 +29,9 @@ export function whenReturned(action) {
 }
 
 function lose(text) {
-  const note = document.getElementById("lost");
-  note.textContent = text;
-  note.hidden = false;
+  document.getElementById("lost-text").textContent = text;
+  document.getElementById("lost-save").hidden = isFramed;
+  document.getElementById("lost").hidden = false;
   if (isLost) return;
   isLost = true;
   if (isFramed) look(PULSE);
@@ -58,7 +58,7 @@ export async function insist(call) {
 
 // ---- a notebook, which shows the page in a frame and answers by messages ----
 
-const isFramed = document.body.dataset.transport === "messages";
+export const isFramed = document.body.dataset.transport === "messages";
 const waiting = new Map(); // questions by their numbers, in the order in which they were asked
 let numAsked = 0;
 let show = () => {};
@@ -128,8 +128,12 @@ export function report(model, revision) {
 
 // ---- a server ----
 
+const FORBIDDEN = 403; // the token of this page is not that of the server
+let isReplaced = false; // by another server, which has another address
+
 export async function ask(call, question = {}) {
   if (isFramed) return askParent(call, question);
+  if (isReplaced) throw new Unanswered(texts.serverRestarted);
   let response, text;
   try {
     // The token is part of the page's own address.
@@ -141,18 +145,26 @@ export async function ask(call, question = {}) {
     text = await response.text(); // always: an answer that nobody reads stays in memory
   } catch {
     lose(texts.lost);
-    throw new Unanswered(texts.serverEnded);
+    throw new Unanswered(texts.lost);
+  }
+  if (response.status === FORBIDDEN) {
+    isReplaced = true;
+    lose(texts.serverRestarted);
+    throw new Unanswered(texts.serverRestarted);
   }
   const isJson = response.headers.get("Content-Type") === "application/json";
   if (!isJson) throw new Refusal(text.trim()); // of another server, perhaps
   regain();
   const answer = JSON.parse(text);
-  if (!response.ok) throw new Refusal(answer.refused);
+  if (answer.problem !== undefined) throw new Refusal(answer.problem);
   return answer;
 }
 
 // Notice when the server is gone, and when it is back: what was typed is still there.
 export function watchServer() {
   if (isRecorded || isFramed) return;
-  setInterval(() => ask("alive").catch(() => lose(texts.lost)), PULSE);
+  const pulse = setInterval(() => {
+    if (isReplaced) clearInterval(pulse);
+    else ask("alive").catch(() => isReplaced || lose(texts.lost));
+  }, PULSE);
 }

@@ -24,7 +24,9 @@ export class Branches {
 
   // A computation that another one replaces from some step on.
   leave(rows) {
-    if (rows.length < 2 || this.branches.some((branch) => branch.rows.at(-1) === rows.at(-1))) return;
+    if (rows.length < 2 || this.branches.some((branch) => branch.rows.includes(rows.at(-1)))) return;
+    const part = this.branches.find((branch) => rows.includes(branch.rows.at(-1)));
+    if (part !== undefined) return void (part.rows = rows); // which goes on
     this.branches.push({ name: texts.branchNumber(this.branches.length + 1), rows });
     if (this.branches.length > MOST_BRANCHES) this.branches.shift();
   }
@@ -54,9 +56,11 @@ export class Branches {
       maxlength: 60,
       change: () => (branch.name = name.value.trim() || branch.name),
     });
-    const about = texts.branchAbout(branch.rows.length - 1, split + 1);
+    const [steps, isLonger] = [branch.rows.length - 1, split === run.last];
+    const about = isLonger ? texts.branchGoesOn(steps - split) : texts.branchAbout(steps, split + 1);
     const walk = element("button", { click: () => this.walk(branch) }, texts.show);
-    return element("li", {}, name, element("span", { class: "facts" }, about), walk, element("p", { class: "facts" }, this.difference(branch)));
+    const difference = isLonger ? null : element("p", { class: "facts" }, this.difference(branch));
+    return element("li", {}, name, element("span", { class: "facts" }, about), walk, difference);
   }
 
   // How the branch differs from what is shown, in the step that is shown.

@@ -14,7 +14,7 @@ export class Transport {
     this.run = run;
     this.timer = null;
     this.waiting = []; // actions of keys that were pressed too early
-    find("until").addEventListener("change", () => (run.until = find("until").value.trim()));
+    find("until").addEventListener("change", () => this.pauseWhen(find("until").value.trim()));
     find("to-start").addEventListener("click", () => this.act(() => run.show(0)));
     find("back").addEventListener("click", () => this.act(() => run.show(run.position - 1)));
     find("step").addEventListener("click", () => this.act(() => run.step()));
@@ -28,6 +28,15 @@ export class Transport {
     }
     run.addEventListener("opened", () => this.say(""));
     run.addEventListener("moved", () => this.say(""));
+  }
+
+  // A condition that cannot be read is refused where it is written.
+  async pauseWhen(condition) {
+    const { run } = this;
+    run.until = condition;
+    find("until").removeAttribute("aria-invalid");
+    if (condition === "" || run.model === null) return;
+    await this.attempt(() => run.where(condition).then(() => null), () => find("until").setAttribute("aria-invalid", "true"));
   }
 
   // Do what a key asks for, now or when the step that is being made is there.
@@ -58,6 +67,7 @@ export class Transport {
     // The first step of a model is compiled, which takes a moment.
     clearTimeout(this.patience);
     if (run.busy) this.patience = setTimeout(() => this.say(texts.working), PATIENCE);
+    else if (find("message").textContent === texts.working) this.say("");
     find("to-start").disabled = find("back").disabled = run.position === 0;
     find("step").disabled = find("to-end").disabled = find("run").disabled = !this.canStep;
     find("run").textContent = this.timer === null ? texts.run : texts.pause;
@@ -67,7 +77,7 @@ export class Transport {
     if (this.waiting.length > 0 && !run.busy && run.model !== null && !run.row.isBlank) {
       queueMicrotask(() => this.waiting.shift()?.());
     }
-    const replaces = run.hasChoice && run.position < run.last;
+    const replaces = run.leadsElsewhere && run.position < run.last;
     find("step").textContent = replaces ? texts.branch : texts.step;
     find("step").title = replaces ? texts.branchTip : texts.stepTip;
   }
@@ -78,7 +88,7 @@ export class Transport {
     this.show();
   }
 
-  async attempt(action) {
+  async attempt(action, fail = () => {}) {
     try {
       const refused = await action();
       if (refused) this.say(refused);
@@ -86,6 +96,7 @@ export class Transport {
       if (!(error instanceof Refusal)) throw error;
       this.pause();
       this.say(error.message);
+      fail();
     }
   }
 
@@ -188,20 +199,31 @@ export function helpDialog(version) {
   find("help").addEventListener("click", () => find("help-dialog").showModal());
 }
 
-export function saveDialog(run, formats, current) {
+// `current()` is what is shown, and `onsave()` is called when a file holds all of it.
+export function saveDialog(run, formats, current, onsave) {
   const dialog = find("save-dialog");
   const choice = find("save-format");
+  const name = find("save-name");
+  const chosen = () => formats.find((format) => format.name === choice.value);
   const clear = () => {
     find("save-losses").hidden = find("save-lossy").hidden = true;
+    find("save-now").hidden = false;
     fill(find("save-losses"));
-    const chosen = formats.find((format) => format.name === choice.value);
-    find("save-places").hidden = chosen.positions || run.system.positions === null;
+    find("save-places").hidden = chosen().positions || run.system.positions === null;
+    name.value = `${stem(name.value, formats)}${chosen().suffixes[0]}`;
+  };
+  // Under the name that was written, with a suffix of its format.
+  const nameOf = (usual) => {
+    const own = name.value.trim();
+    if (own === "") return usual;
+    return chosen().suffixes.some((suffix) => own.endsWith(suffix)) ? own : `${own}${chosen().suffixes[0]}`;
   };
   const save = async (lossy) => {
     try {
       const answer = await ask("save", { model: run.model, format: choice.value, lossy });
       if (!answer.written) return tell(texts.cannotHold, answer.losses, true);
-      saveAs(answer.name, new Blob([answer.text], { type: "text/plain" }));
+      saveAs(nameOf(answer.name), new Blob([answer.text], { type: "text/plain" }));
+      if (answer.losses.length === 0) onsave();
       return dialog.close();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -214,6 +236,7 @@ export function saveDialog(run, formats, current) {
     fill(find("save-losses"), element("p", {}, text), element("ul", {}, ...list, ...(more ? [more] : [])));
     find("save-losses").hidden = false;
     find("save-lossy").hidden = !mayLose;
+    find("save-now").hidden = mayLose; // which would say the same again
   };
   find("save").addEventListener("click", () => {
     const kind = run.isNet ? "net" : "system";
@@ -222,8 +245,9 @@ export function saveDialog(run, formats, current) {
       element("option", { value: name }, `${title} (${suffixes[0]})`),
     );
     fill(choice, ...options);
-    const own = written.find((format) => format.name === current());
+    const own = written.find((format) => format.name === current().format);
     choice.value = (own ?? written[0]).name;
+    name.value = current().name;
     clear();
     dialog.showModal();
   });
@@ -231,6 +255,18 @@ export function saveDialog(run, formats, current) {
   find("save-now").addEventListener("click", () => save(false));
   find("save-lossy").addEventListener("click", () => save(true));
   find("save-cancel").addEventListener("click", () => dialog.close());
+  name.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault(); // the form would be closed by its first button
+    if (!find("save-now").hidden) save(false);
+  });
+}
+
+// A name of a file without the longest suffix of a format that it has.
+function stem(name, formats) {
+  const suffixes = formats.flatMap((format) => format.suffixes).sort((a, b) => b.length - a.length);
+  const own = suffixes.find((suffix) => name.endsWith(suffix));
+  return own === undefined ? name : name.slice(0, -own.length);
 }
 
 export function pictureDialog(shownDiagram, name, savePage) {

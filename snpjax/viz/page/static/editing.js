@@ -11,6 +11,8 @@ const MOST_UNDONE = 100;
 const WITHOUT_EDITS = ["fold", "selectAll", "escape", "rename"];
 const [COARSE, FINE] = [24, 4]; // how far a key moves a neuron
 const MOVED_AFTER = 500; // milliseconds without a key
+// A file keeps this part of its name when its format changes.
+const stem = (name) => name.split(".")[0];
 
 export class Editing {
   // `show(answer, selected)` shows another model, `say(text)` a message.
@@ -68,6 +70,14 @@ export class Editing {
     this.after = [];
     this.now = answer;
     this.cancel();
+    this.renew();
+  }
+
+  // A text that was opened and not read takes the place of what is shown; undo takes that back.
+  drafted({ name, text }) {
+    this.keep(this.now);
+    this.after = [];
+    this.now = { name, text, format: "", isDraft: true };
     this.renew();
   }
 
@@ -208,7 +218,7 @@ export class Editing {
     return this.next(() => this.make(operations, options));
   }
 
-  async make(operations, { select = [], fromNumber = null, gone = new Set(), places = [], edge = null, note = null }) {
+  async make(operations, { select = [], fromNumber = null, gone = new Set(), places = [], edge = null, note = null, refuse = this.say }) {
     const { run, network } = this;
     const barred = this.isBarred?.();
     if (barred) return void this.say(barred);
@@ -218,7 +228,7 @@ export class Editing {
     const all = isPlaced ? operations : [{ do: "move", positions }, ...operations];
     try {
       const answer = await ask("change", { model: run.model, operations: all });
-      if (!answer.read) return void this.say(answer.findings.map((f) => f.message).join(" · "));
+      if (!answer.read) return void refuse(answer.findings.map((f) => f.message).join(" · "));
       if (gone.size > 0) network.forget(gone);
       network.expect(places);
       const count = answer.system.neurons.length;
@@ -227,7 +237,7 @@ export class Editing {
       if (edge !== null) network.chooseEdge(edge);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.say(error.message);
+      refuse(error.message);
     }
     return undefined;
   }
@@ -251,7 +261,7 @@ export class Editing {
 
   // Models that the server no longer keeps are read again.
   async turn(from, to) {
-    if (this[from].length === 0 || this.isBarred?.()) return;
+    if (this[from].length === 0 || this.isHeld?.()) return;
     if (this[from].at(-1).isDraft) {
       this.restore(this[from].pop());
       return void this.renew();
@@ -266,7 +276,8 @@ export class Editing {
     this[from].pop();
     this[to].push(this.now);
     const [before, after] = [[...this.before], [...this.after]]; // which a new system changes
-    this.network.remember();
+    if (stem(answer.name) === stem(this.now.name)) this.network.remember();
+    else this.network.forget(); // of another file
     this.show(answer, [], { isEdit: true });
     [this.before, this.after] = [before, after];
     this.renew();
@@ -276,6 +287,7 @@ export class Editing {
   // What was not shown, or a text that was not read, comes back by undo.
   keep(answer) {
     this.before.push(answer);
+    if (this.before.length > MOST_UNDONE) this.before.shift();
     this.renew();
   }
 

@@ -9,6 +9,9 @@ const MOST_LISTED = 50;
 
 export class Inspector {
   constructor(run) {
+    this.name = null; // of the neuron whose fields are there
+    this.of = null; // the system that it is in
+    this.drafts = new Map(); // what is typed and not applied, by the names of neurons
     this.run = run;
     this.place = find("neuron");
     this.neuron = null;
@@ -18,12 +21,14 @@ export class Inspector {
 
   // `count`: how many are selected, of which this is the last.
   show(neuron, count = 1) {
+    if (this.of === this.run.system && this.name !== this.of?.neurons[neuron]?.name) this.commit();
+    else this.store(); // it is edited
+    this.name = null;
+    this.of = this.run.system;
     this.neuron = neuron;
     clearTimeout(this.timer);
     const { run } = this;
-    if (run.system === null || neuron === null) {
-      return fill(this.place, hint(isRecorded ? texts.selectSomething : texts.selectToChange));
-    }
+    if (run.system === null || neuron === null) return this.clear();
     const initial = run.system.neurons[neuron];
     this.now = element("p", { class: "now" });
     const others = count > 1 ? hint(texts.andMore(count - 1)) : null;
@@ -34,7 +39,7 @@ export class Inspector {
       fill(this.place, ...about, element("ul", { class: "rules" }, ...rules), this.nameForm(neuron), this.foldButton(neuron));
       return this.state();
     }
-    this.onSynapses = run.system.remarks.includes("variant SynapseRules");
+    this.onSynapses = run.system.remarks.includes("rules on synapses");
     const spikes = { id: "edit-spikes", value: String(initial.spikes), inputmode: "numeric", autocomplete: "off", "aria-describedby": "edit-findings" };
     this.spikes = element("input", { ...spikes, input: () => this.changed() });
     this.rules = element("textarea", {
@@ -54,15 +59,34 @@ export class Inspector {
     this.findings = element("ol", { id: "edit-findings", class: "findings", role: "status" });
     this.apply = element("button", { class: "primary", disabled: true }, texts.apply);
     const shared = run.system.neurons.filter((other) => other.label === initial.label).length;
+    this.name = initial.name;
+    const draft = this.drafts.get(initial.name);
+    if (draft !== undefined) {
+      this.spikes.value = draft.spikes;
+      if (draft.rules !== null) this.rules.value = draft.rules;
+      this.changed();
+    }
     const form = element(
       "form",
-      { submit: (event) => this.submit(event) },
+      {
+        submit: (event) => this.submit(event),
+        mousedown: (event) => event.target.closest("button") && event.preventDefault(), // the field keeps the focus
+        // Whether another window has the focus then is known a moment later.
+        // Whether another window has the focus then is known a moment later.
+        focusout: ({ relatedTarget }) => {
+          if (form.contains(relatedTarget) || relatedTarget?.closest("#incoming")) return; // which decides of it
+          setTimeout(() => {
+            const isThere = this.name !== null && form.contains(this.spikes);
+            if (isThere && document.hasFocus() && !form.contains(document.activeElement)) this.commit();
+          });
+        },
+      },
       element("label", { for: "edit-spikes" }, run.words.beginning),
       this.spikes,
       ...(run.isNet ? [] : [element("label", { for: "edit-rules" }, texts.rulesField), this.rules]),
       shared > 1 ? hint(texts.sharedRules(shared, initial.label)) : null,
       this.findings,
-      element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.show(neuron) }, texts.reset)),
+      element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.reset(neuron) }, texts.reset)),
     );
     fill(this.place, ...about, form, this.nameForm(neuron), this.endsForm(neuron));
     return this.state();
@@ -88,10 +112,21 @@ export class Inspector {
         return;
       }
       name = field.value.trim(); // Enter also changes the field
-      this.onchange?.([{ do: "rename", neuron, name: field.value }], { select: [neuron] });
+      const before = this.name;
+      const isFree = run.names().every((other) => other !== name);
+      if (isFree && before !== null) {
+        this.drafts.delete(before);
+        this.name = name; // under which it is shown next, with what is typed
+      }
+      const keep = (text) => {
+        if (isFree) this.name = before;
+        refuse(text);
+      };
+      this.onchange?.([{ do: "rename", neuron, name: field.value }], { select: [neuron], refuse: keep });
     };
+    const { problem, refuse } = problemOf(field);
     field.addEventListener("change", rename);
-    return element("form", { submit: rename }, element("label", { for: "edit-name" }, texts.name), field);
+    return element("form", { submit: rename }, element("label", { for: "edit-name" }, texts.name), field, problem);
   }
 
   leave(field, neuron) {
@@ -106,17 +141,18 @@ export class Inspector {
     const name = run.names()[neuron];
     let train = run.system.input[name];
     const field = element("input", { id: "edit-input", value: train?.join(" ") ?? "", placeholder: texts.inputExample, autocomplete: "off" });
-    const change = (operation) => this.onchange?.([{ neuron, ...operation }], { select: [neuron] });
+    const change = (operation, options) => this.onchange?.([{ neuron, ...operation }], { select: [neuron], ...options });
     const give = (event) => {
       event.preventDefault();
       const counts = field.value.split(/[\s,]+/).filter(Boolean);
       if (counts.join(" ") === (train?.join(" ") ?? "")) return;
       const isRight = counts.every((count) => /^-?\d+$/.test(count));
-      field.setAttribute("aria-invalid", String(!isRight));
-      if (!isRight) return;
+      if (!isRight) return refuse(texts.notATrain);
       train = counts;
-      change({ do: "input", train: counts.length === 0 ? null : counts.map((count) => (Number.isSafeInteger(Number(count)) ? Number(count) : count)) });
+      accept();
+      change({ do: "input", train: counts.length === 0 ? null : counts.map((count) => (Number.isSafeInteger(Number(count)) ? Number(count) : count)) }, { refuse });
     };
+    const { problem, accept, refuse } = problemOf(field);
     field.addEventListener("change", give);
     const box = element("input", {
       id: "edit-output",
@@ -129,6 +165,7 @@ export class Inspector {
       { submit: give },
       element("label", { for: "edit-input" }, texts.inputField),
       field,
+      problem,
       element("label", { class: "check" }, box, ` ${texts.outputField}`),
     );
   }
@@ -136,7 +173,8 @@ export class Inspector {
   // A synapse or an arc: its weight, its delay, and a button that removes it. Several that are drawn as one
   // are listed.
   showEdge(edge) {
-    this.neuron = null;
+    this.commit();
+    this.neuron = this.name = null;
     if (edge.merged) return this.listEdges(edge);
     const { run } = this;
     const names = [edge.source, edge.target].map((end) => run.names()[end]);
@@ -195,7 +233,7 @@ export class Inspector {
     const { run, neuron } = this;
     if (neuron === null || run.system === null) return;
     const { row } = run;
-    if (neuron >= run.names().length) return this.show(null);
+    if (neuron >= run.names().length) return this.clear();
     const timer = row.timer.get(neuron) ?? 0;
     const count = row.spikes[neuron];
     const parts = count === undefined ? [] : [texts.inStep(run.words.counted(count), row.step)];
@@ -219,6 +257,12 @@ export class Inspector {
     return fields.some((field) => field.value !== (field === this.rules ? this.before : field.defaultValue));
   }
 
+  // Whether something is not applied, of this neuron or of another one.
+  get holdsText() {
+    const isThere = (name) => this.run.system?.neurons.some((neuron) => neuron.name === name);
+    return this.isChanged || [...this.drafts.keys()].some(isThere);
+  }
+
   // Check again what could not be checked.
   again() {
     if (this.isChanged && this.place.contains(this.spikes)) this.check();
@@ -228,6 +272,72 @@ export class Inspector {
     clearTimeout(this.timer);
     this.apply.disabled = true;
     this.timer = setTimeout(() => this.check(), CHECK_AFTER);
+  }
+
+  // What is typed in the fields of a neuron and not applied.
+  get typed() {
+    if (this.name === null) return null;
+    const rules = this.onSynapses || this.rules.value === this.before ? null : this.rules.value;
+    if (rules === null && this.spikes.value === this.spikes.defaultValue) return null;
+    return { name: this.name, spikes: this.spikes.value, rules };
+  }
+
+  store() {
+    const { typed, name } = this;
+    const known = this.drafts.get(name);
+    if (typed === null) this.drafts.delete(name);
+    else if (known?.spikes === typed.spikes && known.rules === typed.rules) return known;
+    else this.drafts.set(name, typed);
+    return typed;
+  }
+
+  // Apply what was typed, since its fields are left; what is wrong with it stays with its neuron.
+  async commit() {
+    const typed = this.store();
+    if (typed === null) return;
+    const { name, spikes, rules } = typed;
+    clearTimeout(this.timer);
+    await this.next(async () => {
+      const neuron = this.run.system?.neurons.findIndex((other) => other.name === name) ?? -1;
+      if (neuron < 0 || this.drafts.get(name) !== typed) return; // typed again
+      try {
+        const barred = this.isBarred?.();
+        if (barred) throw new Refusal(barred);
+        const answer = await ask("edit", { model: this.run.model, neuron, spikes, rules });
+        if (this.drafts.get(name) !== typed) return;
+        if (!answer.read) throw new Refusal(answer.findings[0].message);
+        this.drafts.delete(name);
+        if (this.name === name) this.settle(typed);
+        this.onleft?.(answer);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        this.onrefused?.(texts.notApplied(name, error.message));
+      }
+    });
+  }
+
+  // What was typed is applied.
+  settle({ spikes, rules }) {
+    this.spikes.defaultValue = spikes;
+    if (rules !== null) this.before = rules;
+  }
+
+  clear() {
+    this.neuron = this.name = null;
+    clearTimeout(this.timer);
+    fill(this.place, hint(isRecorded ? texts.selectSomething : texts.selectToChange));
+  }
+
+  reset(neuron) {
+    this.drafts.delete(this.name);
+    this.name = null;
+    this.show(neuron);
+  }
+
+  // Nothing that is typed is kept.
+  forget() {
+    this.clear();
+    this.drafts.clear();
   }
 
   // What is wrong is said while it is written.
@@ -246,13 +356,18 @@ export class Inspector {
   async submit(event) {
     event.preventDefault();
     clearTimeout(this.timer);
+    this.drafts.delete(this.name); // it is applied here, not as fields that are left
     await this.next(async () => {
       try {
         const barred = this.isBarred?.();
         if (barred) throw new Refusal(barred);
+        const { neuron, typed } = this;
         const answer = await ask("edit", this.question);
-        if (answer.read) this.onedit?.(answer, this.neuron);
-        else this.say(answer.findings);
+        if (answer.read) {
+          if (typed !== null && this.name === typed.name) this.settle(typed);
+          this.drafts.delete(typed?.name);
+          this.onedit?.(answer, neuron);
+        } else this.say(answer.findings);
       } catch (error) {
         this.fail(error);
       }
@@ -281,6 +396,18 @@ export class Inspector {
     if (!(error instanceof Refusal)) throw error;
     this.say([{ part: "system", line: null, column: null, message: error.message, severity: "error" }]);
   }
+}
+
+// A place below a field for what is wrong with it.
+function problemOf(field) {
+  const problem = element("p", { id: `${field.id}-problem`, class: "problem", role: "status", hidden: true });
+  field.setAttribute("aria-describedby", problem.id);
+  const tell = (text) => {
+    field.setAttribute("aria-invalid", String(text !== ""));
+    problem.textContent = text;
+    problem.hidden = text === "";
+  };
+  return { problem, accept: () => tell(""), refuse: tell };
 }
 
 // Put the cursor of a text field at a place, which is 1-based in characters.

@@ -1,6 +1,6 @@
 // The page: what belongs to what.
 
-import { ask, insist, isRecorded, listen, recording, report, watchServer, whenReturned } from "./backend.js";
+import { ask, insist, isFramed, isRecorded, listen, recording, report, watchServer, whenReturned } from "./backend.js";
 import { Branches } from "./branches.js";
 import { Choices } from "./choices.js";
 import { helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
@@ -13,6 +13,7 @@ import { Network } from "./network.js";
 import { Properties } from "./properties.js";
 import { Counts, historyTabs, Raster } from "./raster.js";
 import { Run } from "./run.js";
+import { Saves } from "./saves.js";
 import { Search } from "./search.js";
 import { Table } from "./table.js";
 import { TextEditor } from "./text.js";
@@ -27,6 +28,7 @@ const graph = new GraphView(run);
 const inspector = new Inspector(run);
 const editor = new TextEditor();
 const transport = new Transport(run);
+const saves = new Saves();
 const tabs = new Tabs(["system", "graph", "text"]);
 const choices = new Choices(run);
 const editing = new Editing({ run, network, show: shown, say: (text) => transport.say(text) });
@@ -40,16 +42,20 @@ const branches = new Branches(run, (text) => transport.say(text));
 historyTabs(["table", "raster", "counts", "branches"], { raster, counts });
 
 const incoming = new Incoming({
-  isTyped: () => editor.draft() !== null || inspector.isChanged,
+  isTyped: () => editor.draft() !== null || inspector.holdsText,
   show: (answer) => {
+    if (!answer.edited) saves.set(answer);
     const draft = editor.draft();
     network.remember();
     shown(answer, [], { isEdit: true, isReported: false });
     if (draft !== null) editing.keep(draft);
   },
+  // What is typed for a neuron stays with it in the other system, if that has it.
   keep: (answer) => {
-    editing.keep(answer);
-    if (run.model !== null) report(run.model, incoming.revision);
+    const neuron = answer.read ? answer.system.neurons.findIndex(({ name }) => name === inspector.name) : -1;
+    if (editor.draft() !== null || neuron < 0) return void editing.keep(answer);
+    network.remember();
+    shown(answer, [neuron], { isEdit: true, isReported: false });
   },
 });
 
@@ -63,10 +69,39 @@ function zoom(how) {
   else viewport.zoom(how === "in" ? 1.25 : 0.8);
 }
 
-// Another text: a model to draw, or the errors of a text that is none.
-function show(answer) {
+// Another text: a model to draw, or the errors of a text that is none. Undo brings back what was there.
+function show(answer, { isFile = true } = {}) {
+  const isFirst = editing.now === null;
+  if (!answer.read && run.system !== null) return void (isFile ? unread(answer) : editor.refuse(answer));
+  const draft = isFirst ? null : editor.draft();
+  if (isFile && !answer.edited) saves.set(answer);
+  if (draft !== null && draft.text !== answer.text) editing.keep(draft);
+  if (isFile) forgetFields();
   network.forget();
-  shown(answer, []);
+  shown(answer, [], { isEdit: !isFirst });
+}
+
+// What was searched in another file, and where its runs pause.
+function forgetFields() {
+  for (const id of ["search", "choice-filter", "until"]) find(id).value = "";
+  find("until").removeAttribute("aria-invalid");
+  run.until = "";
+}
+
+// A text that was opened and has errors: they are listed, and the last system stays.
+function unread(answer) {
+  const { name, findings, more } = answer;
+  if (findings.every(({ line }) => line === null)) {
+    return transport.say(texts.fileNotRead(name, findings[0].message));
+  }
+  saves.set(answer);
+  const draft = editor.draft();
+  if (draft !== null) editing.keep(draft);
+  editing.drafted(answer);
+  editor.show(answer);
+  editor.status(texts.lastIsShown(findings.length + more));
+  transport.say(texts.fileHasErrors(name, findings.length + more));
+  return tabs.show("text");
 }
 
 // What an answer says, which neurons are selected then, and what is to be said of it.
@@ -74,7 +109,7 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   const hadFocus = document.activeElement.closest("#network, #neuron") !== null;
   opened = answer;
   editor.show(answer);
-  incoming.decide(incoming.keep); // what is edited here meanwhile stays
+  incoming.decide((other) => editing.keep(other)); // what is edited here meanwhile stays
   document.title = `${answer.name} · snpjax`;
   find("title").textContent = (answer.read && answer.system.name) || answer.name;
   find("subtitle").textContent = subtitle(answer);
@@ -104,11 +139,12 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   transport.attempt(async () => (await (answer.query ? run.witness(answer.query) : run.first())) ?? note);
 }
 
-function subtitle({ read, name, system, edited }) {
+function subtitle(answer) {
+  const { read, name, system } = answer;
   if (!read) return texts.notRead;
   const own = system.name && system.name !== name ? name : null;
   const sizes = system.kind === "net" ? sizesOfNet(system) : sizesOfSystem(system);
-  const parts = [own, ...sizes, ...system.remarks, edited ? texts.edited : null];
+  const parts = [own, ...sizes, ...system.remarks, saves.isEdited(answer) ? texts.edited : null];
   return parts.filter(Boolean).join(" · ");
 }
 
@@ -149,6 +185,10 @@ async function savePage() {
 
 function openFile(file) {
   if (!file) return;
+  if (inspector.holdsText) {
+    if (!confirm(texts.losesTyped)) return;
+    inspector.forget();
+  }
   file.text().then((text) => editor.read(file.name, text));
 }
 
@@ -157,8 +197,8 @@ network.diagram.addEventListener("seen", ({ detail }) => {
   choices.see(new Set(detail.flatMap((node) => node.fold?.members ?? node.neuron)));
 });
 network.takes = (neurons) => editing.ends(neurons);
-editor.onread = (answer) => {
-  show(answer);
+editor.onread = (answer, isFile) => {
+  show(answer, { isFile });
   if (answer.read) tabs.show("system");
 };
 editor.onfollow = (answer) => {
@@ -176,14 +216,27 @@ editing.restore = (draft) => {
   editor.type(draft);
   tabs.show("text");
 };
+// Undo brings back the text before one that was opened and has errors.
+editing.isHeld = () => editor.isChanged || incoming.waits;
 inspector.isBarred = editing.isBarred = () => {
-  if (editor.isChanged) return texts.textWasChanged;
+  if (editor.draft() !== null) return texts.textWasChanged;
   return incoming.waits ? texts.decideFirst : null;
 };
 inspector.onedit = (answer, neuron) => {
   network.remember();
   shown(answer, [neuron], { isEdit: true });
 };
+// Fields that were left are applied; what is selected and typed meanwhile stays.
+inspector.onleft = (answer) => {
+  const field = document.activeElement.closest("#neuron input, #neuron textarea");
+  network.remember();
+  shown(answer, [...network.selection.nodes], { isEdit: true });
+  const own = field && find(field.id);
+  if (!own) return;
+  if (field.value !== field.defaultValue) own.value = field.value;
+  own.focus();
+};
+inspector.onrefused = (text) => transport.say(text);
 inspector.onchange = (operations, options) => editing.change(operations, options);
 inspector.onleave = (neuron) => network.focus(neuron);
 inspector.onfold = () => editing.fold();
@@ -209,7 +262,10 @@ const begun = isRecorded ? recording() : await insist("begin");
 editor.formats(begun.formats);
 if (!isRecorded) editing.palette(begun.palette);
 helpDialog(begun.version);
-saveDialog(run, begun.formats, () => opened?.format);
+saveDialog(run, begun.formats, () => opened, () => {
+  saves.set(opened);
+  find("subtitle").textContent = subtitle(opened);
+});
 pictureDialog(
   diagramOfView,
   () => opened.name.replace(/\.[^.]*$/, "") || "snpjax",
@@ -222,6 +278,12 @@ if (isRecorded) {
 show(begun);
 incoming.revision = begun.revision ?? 0;
 listen((answer, revision) => editing.next(() => incoming.arrive(answer, revision)));
+find("lost-save").addEventListener("click", () => saveAs(find("name").value || opened.name, new Blob([find("text").value])));
+if (!isRecorded && !isFramed) {
+  addEventListener("beforeunload", (event) => {
+    if (saves.isUnsaved(opened, editor.draft()) || inspector.holdsText) event.preventDefault();
+  });
+}
 whenReturned(() => {
   editor.again();
   inspector.again();

@@ -37,19 +37,24 @@ export class Properties {
     await this.attempt(async () => {
       const { numbers, complete } = await ask("numbers", { model, most });
       if (model !== this.run.model) return;
-      const found = numbers.length > 0 ? numbers.join(", ") : texts.noNumbers;
-      const all = complete >= most ? texts.noneMissing : texts.noneMissingUpTo(complete);
-      this.say("numbers", texts.numbers(most, found, all));
+      const found = numbers.join(", ");
+      const text = complete >= most ? texts.numbers(most, found) : texts.someNumbers(most, found, complete);
+      this.say("numbers", text);
     });
   }
 
   async attempt(action) {
+    const buttons = [find("numbers"), find("prove").querySelector("button.primary")];
+    if (buttons.some((button) => button.disabled)) return; // one answer replaces no other that is awaited
     this.say("working", texts.working);
+    for (const button of buttons) button.disabled = true;
     try {
       await action();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       this.say("refused", error.message);
+    } finally {
+      for (const button of buttons) button.disabled = false;
     }
   }
 

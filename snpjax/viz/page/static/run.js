@@ -13,6 +13,10 @@ const FIELDS = ["step", "spikes", "timers", "pending", "flights", "options", "su
 // What a configuration is, with what may happen next.
 const CONFIGURATION = ["spikes", "timers", "pending", "flights", "network", "options", "subsets"];
 
+// What a step has done.
+const STEP = ["fired", "taken", "emitted"];
+const MOST_NEXTS = 20;
+
 const OF_SYSTEM = {
   counted: texts.spikes,
   beginning: texts.spikesInBeginning,
@@ -53,6 +57,7 @@ export class Run extends EventTarget {
     this.until = ""; // the condition at which a run pauses
     this.reached = false; // whether the last answer ended there
     this.kept = []; // branches that a file holds
+    this.nexts = new WeakMap(); // the steps that were made from a row
     this.loop = null; // the row that the last one repeats, if they go round for ever
     this.busy = false;
     this.isStuck = false; // because nobody answered in the beginning
@@ -114,6 +119,25 @@ export class Run extends EventTarget {
     return this.chosen.size > 0 || this.subsets.size > 0;
   }
 
+  // Whether what was chosen is not what the next step that is known has done.
+  get leadsElsewhere() {
+    const next = this.rows[this.position + 1];
+    if (next === undefined || this.subsets.size > 0) return this.hasChoice;
+    const size = this.row.spikes.length;
+    const isDone = ([chooser, rule]) => (chooser === CHOOSER ? next.done.has(size + rule) : next.done.get(chooser)?.[0] === rule);
+    return ![...this.chosen].every(isDone);
+  }
+
+  // Steps that were made before stay the same rows.
+  known(row) {
+    const before = this.rows.at(-1) ?? this.system;
+    const nexts = this.nexts.get(before) ?? [];
+    const same = nexts.find((other) => areSame(row, other) && STEP.every((name) => JSON.stringify(row[name]) === JSON.stringify(other[name])));
+    if (same !== undefined) return same;
+    this.nexts.set(before, [...nexts.slice(-MOST_NEXTS), row]);
+    return row;
+  }
+
   // Rows from a number on; what was there is forgotten.
   take(from, rows, loop = null) {
     this.loop = loop;
@@ -134,7 +158,7 @@ export class Run extends EventTarget {
       row.offers = offersOf(row.subsets ?? []);
       row.done = new Map(row.fired.map(([neuron, ...rest]) => [neuron, rest]));
       row.sent = new Map(row.emitted);
-      this.rows.push(row);
+      this.rows.push(this.known(row));
     }
   }
 
@@ -170,7 +194,7 @@ export class Run extends EventTarget {
   // The next configuration: one that is known, unless a choice leads elsewhere.
   async step(count = 1) {
     if (this.busy || this.model === null) return null;
-    if (!this.hasChoice && this.position < this.last) {
+    if (!this.leadsElsewhere && this.position < this.last) {
       this.show(this.position + 1);
       return null;
     }
@@ -196,7 +220,8 @@ export class Run extends EventTarget {
       left -= this.last - before;
     }
     this.show(this.last);
-    return refused;
+    const isCut = left === 0 && refused === null && !this.isHalted && !this.reached;
+    return isCut ? texts.stepsMade(most) : refused;
   }
 
   // Another computation that was made before, whose first steps are those of this one.
@@ -313,8 +338,8 @@ export class Run extends EventTarget {
     return this.isNet ? OF_NET : OF_SYSTEM;
   }
 
-  names() {
-    return this.row.network?.names ?? this.system.neurons.map((neuron) => neuron.name);
+  names(row = this.row) {
+    return row.network?.names ?? this.system.neurons.map((neuron) => neuron.name);
   }
 
   label(neuron) {

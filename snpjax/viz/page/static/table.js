@@ -72,7 +72,8 @@ export class Table {
 
   show() {
     const { run } = this;
-    if (run.row.network && run.row.spikes.length !== this.counts) return this.rebuild();
+    const isOther = run.row.spikes.length !== this.counts || run.names().some((name, at) => name !== this.names[at]);
+    if (run.row.network && isOther) return this.rebuild();
     const from = Math.max(0, run.position - ROWS_AROUND);
     const to = Math.min(run.rows.length, run.position + ROWS_AROUND);
     for (const [index, { row, line }] of this.rows) {
@@ -119,6 +120,8 @@ export class Table {
   }
 
   line(row, index) {
+    const names = this.run.names(row);
+    const before = index === 0 ? names : this.run.names(this.run.rows[index - 1]);
     const cells = row.spikes.slice(this.first, this.first + this.columns).map((count, index) => {
       const neuron = this.first + index;
       const timer = row.timer.get(neuron);
@@ -128,7 +131,10 @@ export class Table {
       const notes = [isClosed ? texts.closedFor(timer) : "", arrivals(due)];
       const title = notes.filter(Boolean).join(" · ") || null;
       const text = `${short(count)}${isClosed ? `⁽${raised(timer)}⁾` : ""}${due ? ` (${due})` : ""}`;
-      return element("td", { class: kind, title }, text);
+      const [own, head] = [names[neuron], this.names[neuron]];
+      // Division changes the names of neurons: those of another step are written with the count.
+      const name = own === head ? null : element("small", {}, `${own}: `);
+      return element("td", { class: kind, title }, name, text);
     });
     while (cells.length < this.columns) cells.push(element("td", {}, ""));
     const isWide = this.counts > MOST_COLUMNS;
@@ -141,7 +147,7 @@ export class Table {
     );
     const fired = row.fired
       .slice(0, MOST_FIRED)
-      .map(([neuron, , text]) => `${this.names[neuron] ?? neuron}: ${typeset(text)}`)
+      .map(([neuron, , text]) => `${before[neuron] ?? neuron}: ${typeset(text)}`)
       .join("   ");
     const more = row.fired.length > MOST_FIRED ? `   ${texts.andMore(row.fired.length - MOST_FIRED)}` : "";
     const initial = this.run.isNet ? texts.initialMarking : texts.initialConfiguration;

@@ -103,14 +103,19 @@ export class TextEditor {
       const answer = await ask("open", { name, text, format: find("format").value || null });
       if (text !== this.field.value) return;
       if (answer.read) return void this.onfollow?.(answer);
-      this.say(answer.findings, answer.more);
-      const errors = answer.findings.length + answer.more;
-      this.status(texts.lastIsShown(errors));
-      this.flag(String(errors), texts.hasErrors);
+      this.refuse(answer);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       this.status(error.message);
     }
+  }
+
+  // The errors of what was typed.
+  refuse({ findings, more }) {
+    this.say(findings, more);
+    const errors = findings.length + more;
+    this.status(texts.lastIsShown(errors));
+    this.flag(String(errors), texts.hasErrors);
   }
 
   // The name at the cursor, for the drawing to select.
@@ -162,13 +167,17 @@ export class TextEditor {
     event.preventDefault();
     if (isRecorded) return;
     this.status(texts.reading);
-    await this.read(find("name").value, this.field.value, find("format").value || null);
+    const format = find("format").value || null;
+    await this.read(find("name").value, this.field.value, { format, isFile: false });
   }
 
-  read(name, text, format = null) {
+  // A file, or what was typed.
+  read(name, text, { format = null, isFile = true } = {}) {
     return this.next(async () => {
       try {
-        this.onread?.(await ask("open", { name, text, format }));
+        const answer = await ask("open", { name, text, format });
+        if (isFile) find("format").value = "";
+        this.onread?.(answer, isFile);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         this.status(error.message);

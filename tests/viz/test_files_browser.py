@@ -1,0 +1,193 @@
+"""Files, drafts and the server's end on the page: nothing that was typed is lost."""
+
+import pytest
+
+from tests.support.browser import (
+    NATURALS,
+    PATIENCE,
+    chromium as chromium,
+    neuron,
+    saved,
+    shown,
+    visit as visit,
+)
+
+
+pytestmark = pytest.mark.browser
+
+
+def opened(page, name, data):
+    page.set_input_files(
+        "#file",
+        {"name": name, "mimeType": "text/plain", "buffer": data},
+    )
+
+
+def typed_rules(page, name, rules):
+    neuron(page, name).click()
+    page.fill("#edit-rules", rules)
+
+
+def test_opening_a_file_is_undone(visit):
+    page = visit()
+    page.keyboard.press("a")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    opened(page, "other.pli", NATURALS.replace("echo", "mirror").encode())
+    shown(neuron(page, "mirror")).to_have_count(1)
+    assert "edited" not in page.inner_text("#subtitle")
+    page.click("#tool-undo")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    shown(page.locator("#subtitle")).to_contain_text("edited")
+    assert page.title() == "natural_numbers.pli · snpjax"
+
+
+def test_a_file_that_cannot_be_read_leaves_the_system(visit):
+    page = visit()
+    text = page.input_value("#text")
+    opened(page, "pic.png", b"\x89PNG\r\n\x00\xff")
+    shown(page.locator("#message")).to_contain_text("pic.png was not opened")
+    assert page.locator("#network .neuron").count() == 3 and page.locator("#tools").is_visible()
+    assert page.input_value("#text") == text and page.title() == "natural_numbers.pli · snpjax"
+    opened(page, "wrong.pli", f"{NATURALS}}}".encode())
+    shown(page.locator("#findings li")).not_to_have_count(0)
+    shown(page.locator("#network .neuron")).to_have_count(3)
+    shown(page.locator("#network-empty")).to_be_hidden()
+    assert page.inner_text("#title") != "wrong.pli" and "not read" not in page.inner_text(".bar")
+    page.click("#tab-system")
+    page.click("#tool-undo")
+    shown(page.locator("#text")).to_have_value(text)
+    page.click("#tool-redo")
+    shown(page.locator("#text")).to_have_value(f"{NATURALS}}}")
+
+
+def test_rules_are_applied_when_their_field_is_left(visit):
+    page = visit()
+    typed_rules(page, "echo", "a^2/a -> a")
+    neuron(page, "output").click()
+    shown(page.locator("#subtitle")).to_contain_text("edited")
+    shown(page.locator("#neuron h3")).to_have_text("output")  # what was selected stays
+    neuron(page, "echo").click()
+    shown(page.locator("#edit-rules")).to_have_value("a^2/a -> a")
+    page.fill("#edit-spikes", "5")
+    page.fill("#edit-name", "repeat")
+    page.press("#edit-name", "Enter")
+    shown(neuron(page, "repeat").locator(".count")).to_have_text("5")
+
+
+def test_rules_with_errors_stay_with_their_neuron(visit):
+    page = visit()
+    typed_rules(page, "echo", "a^2/a^3 -> a\na -> -> a")
+    shown(page.locator("#edit-findings li")).to_have_count(2)  # a wrong line hides no other one
+    neuron(page, "output").click()
+    shown(page.locator("#message")).to_contain_text("kept, but not applied")
+    neuron(page, "echo").click()
+    shown(page.locator("#edit-rules")).to_have_value("a^2/a^3 -> a\na -> -> a")
+    shown(page.locator("#edit-findings li")).to_have_count(2)
+    page.fill("#edit-name", "output")
+    page.press("#edit-name", "Enter")
+    shown(page.locator("#edit-name-problem")).to_contain_text("'output' is declared twice")
+    page.fill("#edit-name", "repeat")
+    page.press("#edit-name", "Enter")
+    shown(neuron(page, "repeat")).to_have_count(1)
+    shown(page.locator("#edit-rules")).to_have_value("a^2/a^3 -> a\na -> -> a")
+    page.fill("#edit-input", "1 x 2")
+    page.press("#edit-input", "Enter")
+    shown(page.locator("#edit-input-problem")).to_contain_text("integers")
+    page.fill("#edit-input", "")
+    page.locator("#neuron button", has_text="Reset").click()
+    shown(page.locator("#edit-rules")).to_have_value("a -> a")
+
+
+def test_leaving_an_edited_system_asks(visit):
+    page = visit()
+    asks = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+    assert not page.evaluate(asks)
+    text = page.input_value("#text")
+    page.click("#tab-text")
+    page.fill("#text", text.replace("@ms(echo) = a;", "@ms(echo) = a*7;"))
+    shown(page.locator("#subtitle")).to_contain_text("edited")
+    assert page.evaluate(asks)
+    page.click("#save")
+    page.fill("#save-name", "mine")
+    with saved(page) as waiting:
+        page.click("#save-now")
+    assert waiting.value.suggested_filename == "mine.pli"
+    shown(page.locator("#subtitle")).not_to_contain_text("edited")
+    assert not page.evaluate(asks)
+    page.fill("#text", text)
+    shown(page.locator("#subtitle")).to_contain_text("edited")
+
+
+def test_another_server_on_the_port_is_announced_once(visit):
+    page = visit()
+    asked = []
+    page.on("response", lambda response: asked.append(response.status))
+    page.server.token = "another"  # as that of a server that was started again
+    page.keyboard.press("a")
+    shown(page.locator("#lost")).to_contain_text("started again", timeout=PATIENCE)
+    shown(page.locator("#message")).to_contain_text("started again")
+    page.keyboard.press("a")
+    page.wait_for_timeout(100)
+    assert asked.count(403) == 1
+    with saved(page) as waiting:
+        page.click("#lost-save")
+    assert waiting.value.path().read_text() == NATURALS
+
+
+def test_a_repeated_choice_makes_no_branch(visit):
+    page = visit()
+    page.locator("#step:not([disabled])").wait_for()
+    rules = page.locator("#choices .option")
+    rules.nth(1).click()
+    for where in ("step 1 of 1", "step 2 of 2", "step 3 of 3"):
+        page.click("#step")
+        shown(page.locator("#where")).to_contain_text(where)
+    page.click("#to-start")
+    rules.nth(1).click()
+    shown(page.locator("#step")).to_have_text("Step")
+    page.click("#step")
+    shown(page.locator("#where")).to_contain_text("step 1 of 3")
+    page.click("#to-start")
+    rules.nth(2).click()
+    shown(page.locator("#step")).to_have_text("Branch")
+    page.click("#step")
+    page.click("#to-start")
+    rules.nth(1).click()
+    page.click("#step")
+    shown(page.locator("#where")).to_contain_text("step 1 of 1")
+    page.click("#show-branches")
+    about = page.locator("#history-branches li .facts")
+    shown(about.first).to_have_text("goes on for 2 more steps")
+    shown(page.locator("#history-branches li")).to_have_count(3)
+
+
+def test_names_before_and_after_a_division(visit):
+    text = """@model<spiking_psystems>
+def main()
+{
+  @mu = cell, sink;
+  @ms(cell) = a*2;
+  @marcs = (cell, sink);
+  []'cell --> []'left || []'right "a{2}";
+}
+"""
+    page = visit("div.pli", text)
+    page.locator("#to-end:not([disabled])").click()
+    shown(page.locator("#where")).to_contain_text("halted", timeout=PATIENCE)
+    rows = page.locator("#table tbody tr")
+    shown(rows.first).to_contain_text("cell: 2")
+    shown(rows.nth(1)).to_contain_text("cell: [a²]")
+    assert page.locator("#table thead").inner_text().split()[:2] == ["step", "left"]
+
+
+def test_conditions_and_searches_belong_to_a_file(visit):
+    page = visit()
+    page.locator("#step:not([disabled])").wait_for()
+    page.fill("#until", "nix > 2")
+    page.press("#until", "Tab")
+    shown(page.locator("#message")).to_contain_text("nix")
+    shown(page.locator("#until")).to_have_attribute("aria-invalid", "true")
+    page.fill("#search", "echo")
+    opened(page, "other.pli", NATURALS.encode())
+    shown(page.locator("#search")).to_have_value("")
+    shown(page.locator("#until")).to_have_value("")
