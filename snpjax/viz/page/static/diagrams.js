@@ -23,9 +23,11 @@ const NOTE = 20;
 let numDiagrams = 0;
 
 export class Diagram extends EventTarget {
-  // With `isHatched` there is a pattern of that name.
-  constructor(svg, { isHatched = false } = {}) {
+  // With `isHatched` there is a pattern of that name; with `isRead` many boxes stay in layers, of which
+  // a part is shown that can be read.
+  constructor(svg, { isHatched = false, isRead = false } = {}) {
     super();
+    this.isRead = isRead;
     this.svg = svg;
     this.marker = `arrow-${(numDiagrams += 1)}`;
     const kinds = ["plain", "sent", "created", "path", "inhibitor"];
@@ -61,7 +63,7 @@ export class Diagram extends EventTarget {
   draw(nodes, edges, { positions = null, isExact = false, keep = false, places = null, parents = null } = {}) {
     const own = this.svg.parentNode.getBoundingClientRect();
     const room = own.width > 0 ? own : this.svg.closest(".stage").getBoundingClientRect(); // it is hidden
-    if (places === null) arrange(nodes, edges, { room, positions, isExact });
+    if (places === null) arrange(nodes, edges, { room, positions, isExact, isRead: this.isRead });
     else places.arrange(nodes, edges, parents);
     this.nodes = new Map(nodes.map((node) => [node.id, node]));
     this.edges = edges;
@@ -84,8 +86,15 @@ export class Diagram extends EventTarget {
     if (!this.isLarge) this.drawAll();
     this.map.load();
     const isSeen = places !== null && this.viewport.contains(this.bounds());
-    if (!keep || (this.viewport.isFitted && !isSeen)) this.viewport.fit(this.bounds());
+    if (!keep || (this.viewport.isFitted && !isSeen)) this.fit();
     else this.moved();
+  }
+
+  // Show all, or of a drawing with texts the part around its first box that can be read.
+  fit() {
+    const isText = this.isRead || !this.isLarge;
+    const [first] = this.nodes.values();
+    this.viewport.fit(this.bounds(), isText && first ? { x: first.x, y: first.y } : null);
   }
 
   // Elements for all boxes and arrows.

@@ -1,8 +1,9 @@
 // The explored configuration graph, and the way to any configuration in it.
 
 import { ask, isRecorded, Refusal } from "./backend.js";
-import { Diagram } from "./diagrams.js";
-import { drawn, find, shortened } from "./dom.js";
+import { keyOf } from "./changes.js";
+import { boxOf, Diagram } from "./diagrams.js";
+import { drawn, find, raised, shortened } from "./dom.js";
 import { texts } from "./texts.js";
 
 const MOST_LETTERS = 40;
@@ -11,7 +12,8 @@ const LETTER = 7.3;
 export class GraphView {
   constructor(run) {
     this.run = run;
-    this.diagram = new Diagram(find("graph"));
+    this.diagram = new Diagram(find("graph"), { isRead: true });
+    this.diagram.addEventListener("near", ({ detail }) => this.look(detail));
     this.status = find("graph-status");
     this.diagram.addEventListener("select", ({ detail }) => this.go(detail.id));
     find("explore").addEventListener("submit", (event) => {
@@ -52,8 +54,9 @@ export class GraphView {
       const node = {
         id,
         label: texts.configuration(id, text, halting.has(id)),
+        title: own,
         isTarget: true,
-        kind: `state${halting.has(id) ? " halting" : ""}${open.has(id) ? " open" : ""}`,
+        kind: ["state", id === 0 && "initial", halting.has(id) && "halting", open.has(id) && "open"].filter(Boolean).join(" "),
         width: own.length * LETTER + 26,
         height: 32,
         paint: (group) => paintState(group, node, own),
@@ -65,6 +68,8 @@ export class GraphView {
       target,
       label: shortened(label, 24),
     }));
+    this.next = new Map();
+    for (const { source, target } of edges) this.next.set(source, [...(this.next.get(source) ?? []), target]);
     this.diagram.draw(nodes, edges);
     const sizes = texts.explored(nodes.length, found.choices, found.halting.length);
     const whole = found.complete ? texts.complete : texts.notComplete(found.stop);
@@ -73,20 +78,46 @@ export class GraphView {
     this.mark();
   }
 
-  // The way to the configuration that was asked for, while it is shown.
+  // The computation that is shown, as far as it runs in the graph: it may be a witness, or have been
+  // made step by step.
   mark() {
     if (this.found === null) return;
     const { run, path } = this;
     const isPath = path !== null && this.rows[run.position] === run.row;
-    const here = path?.[run.position];
-    for (const [id, node] of this.diagram.nodes) {
-      node.group.classList.toggle("here", isPath && id === here);
-    }
+    const way = isPath ? path.slice(0, run.position + 1) : this.walked();
+    const here = way.length === run.position + 1 ? way.at(-1) : null;
+    if (here !== null && here !== this.here) this.diagram.viewport.reveal(boxOf(this.diagram.nodes.get(here)));
+    this.here = here;
+    for (const node of this.diagram.nodes.values()) this.look(node);
+    const steps = new Set(way.slice(1).map((id, at) => keyOf([way[at], id])));
     for (const edge of this.diagram.edges) {
-      const at = isPath ? path.indexOf(edge.source) : -1;
-      const isOn = at >= 0 && at < run.position && path[at + 1] === edge.target;
-      this.diagram.mark(edge, isOn ? "path" : "plain");
+      this.diagram.mark(edge, steps.has(keyOf([edge.source, edge.target])) ? "path" : "plain");
     }
+    this.diagram.renew();
+  }
+
+  look(node) {
+    const isHere = node.id === this.here;
+    node.look = isHere ? "may" : "plain";
+    node.isSelected = isHere || node.id === 0; // among shapes it has a border
+    node.group?.classList.toggle("here", isHere);
+  }
+
+  // The configurations of the steps up to the shown one, by number, until one is not known.
+  walked() {
+    const { found, run } = this;
+    const next = found.edges.length > 0 ? this.next : null;
+    const way = [];
+    for (const row of run.rows.slice(0, run.position + 1)) {
+      const own = way.length === 0 ? [0] : next === null ? [] : (next.get(way.at(-1)) ?? []);
+      const alike = own.filter((id) => hasCounts(found.configurations[id], row));
+      const text = alike.length > 1 ? textOf(row) : null;
+      const same = alike.filter((id) => found.configurations[id] === text);
+      const [only, ...others] = same.length > 0 ? same : alike;
+      if (only === undefined || others.length > 0) break;
+      way.push(only);
+    }
+    return way;
   }
 
   async go(id) {
@@ -105,6 +136,20 @@ export class GraphView {
     if (!(error instanceof Refusal)) throw error;
     this.status.textContent = error.message;
   }
+}
+
+// Whether a configuration as the graph writes it, which may be cut, has the counts of a row.
+function hasCounts(text, { spikes }) {
+  const isCut = text.endsWith("...");
+  const own = text.replace(/ [^,]*→.*$/, "").replace(/⁽[^⁾]*⁾?/g, "").replace(/[^,<]*:(-?\d+)(?=, |>)/g, "$1");
+  const counts = own.replace(isCut ? /,[^,]*$/ : ">", "").slice(1).replaceAll(", ", ",");
+  return isCut ? `${spikes},`.startsWith(`${counts},`) : String(spikes) === counts;
+}
+
+// What a row is where nothing is in flight: counts, and the timers of closed neurons.
+function textOf({ spikes, timer }) {
+  const noted = (count, i) => String(count) + (timer.has(i) ? `⁽${raised(timer.get(i))}⁾` : "");
+  return `<${spikes.map(noted).join(",")}>`;
 }
 
 function paintState(group, node, text) {

@@ -14,8 +14,9 @@ const LEAST_SHAPE = 10;
 const MOST_TRIED = { nodes: 120, crossed: 1000 };
 
 // Give every node x and y, its middle, and maybe every edge the points it runs through, so that
-// they can be shown large in a room of that width and height.
-export function arrange(nodes, edges, { room, positions = null, isExact = false }) {
+// they can be shown large in a room of that width and height; with `isRead` layers may be larger than
+// the room.
+export function arrange(nodes, edges, { room, positions = null, isExact = false, isRead = false }) {
   for (const edge of edges) edge.points = null;
   if (positions !== null && placed(nodes, positions, isExact)) return;
   if (nodes.length > MOST_LAYERED.nodes || edges.length > MOST_LAYERED.edges) {
@@ -28,7 +29,7 @@ export function arrange(nodes, edges, { room, positions = null, isExact = false 
   if (scale >= 1) return;
   if (nodes.length <= MOST_TRIED.nodes && numCrossed <= MOST_TRIED.crossed) {
     if (layered(nodes, edges, other, room) < 1.15 * scale) layered(nodes, edges, likely, room);
-  } else if (scale * Math.min(...nodes.map((node) => node.height)) < LEAST_SHAPE) {
+  } else if (!isRead && scale * Math.min(...nodes.map((node) => node.height)) < LEAST_SHAPE) {
     for (const edge of edges) edge.points = null;
     inRows(nodes, edges, room); // layers would be dust
   }

@@ -3,6 +3,7 @@
 const LEAST = 0.05;
 const MOST = 4;
 const LARGEST_FIT = 1.25;
+const LEGIBLE = 0.62; // the letters have 8 pixels
 // Pixels around a drawing that is shown whole, and below it, where the legend stands.
 const ROOM = 24;
 const BELOW = 24;
@@ -16,6 +17,7 @@ export class Viewport {
     this.x = 0;
     this.y = 0;
     this.box = { x: 0, y: 0, width: 1, height: 1 };
+    this.point = null; // what stays in sight where not all can be read
     this.isFitted = true; // until somebody moves it
     this.pointers = new Map();
     svg.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
@@ -28,20 +30,22 @@ export class Viewport {
         if (first && event.shiftKey && this.wasMoved) this.onspanned?.(first, event);
       });
     }
-    new ResizeObserver(() => this.isFitted && this.fit()).observe(svg);
+    new ResizeObserver(() => this.isFitted && this.fit(this.box, this.point)).observe(svg);
   }
 
-  // Show all of a box, not larger than life.
-  fit(box = this.box) {
+  // Show all of a box, not larger than life; with a point that stays in sight, only as much of it as can
+  // be read.
+  fit(box = this.box, point = null) {
     this.box = box;
+    this.point = point;
     this.isFitted = true;
     const { width, height } = this.svg.getBoundingClientRect();
     if (width === 0 || height === 0) return;
     const scale = Math.min((width - 2 * ROOM - ASIDE) / box.width, (height - 2 * ROOM - BELOW) / box.height);
     this.least = Math.min(LEAST, scale);
-    this.scale = Math.min(Math.max(scale, this.least), LARGEST_FIT);
-    this.x = (width - ASIDE) / 2 - (box.x + box.width / 2) * this.scale;
-    this.y = (height - BELOW) / 2 - (box.y + box.height / 2) * this.scale;
+    this.scale = Math.min(Math.max(scale, point === null ? this.least : LEGIBLE), LARGEST_FIT);
+    this.x = placed(width - ASIDE, box.x, box.width, this.scale, point?.x);
+    this.y = placed(height - BELOW, box.y, box.height, this.scale, point?.y);
     this.apply();
   }
 
@@ -117,7 +121,7 @@ export class Viewport {
     const { width, height } = this.svg.getBoundingClientRect();
     const x = this.x + (box.x + box.width / 2) * this.scale;
     const y = this.y + (box.y + box.height / 2) * this.scale;
-    if (x > 0 && y > 0 && x < width && y < height) return;
+    if (width === 0 || (x > 0 && y > 0 && x < width && y < height)) return;
     this.x += width / 2 - x;
     this.y += height / 2 - y;
     this.isFitted = false;
@@ -137,6 +141,14 @@ export class Viewport {
     this.svg.classList.toggle("far", scale < 0.35);
     this.onmove?.();
   }
+}
+
+// Where a box begins that is in the middle of a room, or, where it is larger, its part around a point.
+function placed(room, start, size, scale, point) {
+  const middle = room / 2 - (start + size / 2) * scale;
+  if (point === undefined || size * scale <= room - 2 * ROOM) return middle;
+  const [first, last] = [ROOM - start * scale, room - ROOM - (start + size) * scale];
+  return Math.min(Math.max(room / 2 - point * scale, last), first);
 }
 
 function distance(a, b) {
