@@ -69,3 +69,104 @@ def test_a_witness_is_marked_in_the_graph(visit):
     steps = int(page.inner_text("#where").split()[1])
     shown(page.locator("#graph .edge.path")).to_have_count(steps)
     assert page.locator("#graph .state.here").count() == 1
+
+
+# ---- what edits leave as it is ----
+
+#: In rows so near each other that files of other programs would be scaled.
+PLACED = GROWING.replace(
+    notes={"positions": {"src": [0, 0], "left": [180, 60], "right": [180, 180], "sum": [360, 0]}}
+)
+
+
+def places(page):
+    """Where boxes stand on the screen."""
+    script = """all => all.map(x => [x.querySelector(".name").textContent, x.getBoundingClientRect()])
+        .map(([name, {x, y}]) => [name, [Math.round(x), Math.round(y)]])"""
+    return dict(page.locator("#network .neuron:not(.fold)").evaluate_all(script))
+
+
+def lines(page):
+    return page.locator("#network .edge .line").evaluate_all(
+        "all => all.map(x => x.attributes.d.value)"
+    )
+
+
+def test_undo_restores_the_drawing(visit):
+    page = opened(visit, GROWING)
+    before, arrows = places(page), lines(page)
+    page.locator("#network .neuron").nth(1).click()
+    page.fill("#edit-name", "other")
+    page.keyboard.press("Enter")
+    shown(page.locator("#edit-name")).to_have_value("other")
+    assert {"left" if name == "other" else name: at for name, at in places(page).items()} == before
+    assert lines(page) == arrows  # they still run around boxes
+    box = page.locator("#network .neuron").nth(3).bounding_box()
+    page.mouse.move(box["x"] + 20, box["y"] + 12)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 90, box["y"] + 52, steps=4)
+    page.mouse.up()
+    shown(page.locator("#subtitle")).to_contain_text("edited")
+    x, y = places(page)["sum"]
+    assert (x, y) == pytest.approx((before["sum"][0] + 70, before["sum"][1] + 40), abs=2)
+    for _ in range(2):
+        page.locator("#tool-undo:not([disabled])").click()
+    shown(page.locator("#tool-undo")).to_be_disabled()
+    assert places(page) == before and lines(page) == arrows
+
+
+def test_neurons_that_were_placed_are_never_scaled(visit):
+    page = opened(visit, PLACED)
+
+    def places(page):  # in the drawing
+        script = "all => all.map(x => [x.textContent, x.getAttribute('transform')])"
+        return dict(page.locator("#network .neuron").evaluate_all(script))
+
+    before = places(page)
+    for name in ("left", "right"):
+        page.locator(f"#network .neuron[data-id='{'12'[name == 'right']}']").click(
+            modifiers=["Shift"]
+        )
+    page.keyboard.press("d")
+    shown(page.locator("#network .neuron")).to_have_count(6)
+    assert places(page).items() >= before.items()
+    page.select_option("#module", label="ADD")
+    shown(page.locator("#network .neuron")).not_to_have_count(6)
+    assert places(page).items() >= before.items()
+    page.keyboard.press("Control+z")
+    shown(page.locator("#network .neuron")).to_have_count(6)
+    page.keyboard.press("Control+z")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    assert places(page) == before
+
+
+def test_a_neuron_appears_where_it_was_placed(visit):
+    page = visit(text=None)
+    page.mouse.dblclick(200, 220)
+    box = page.locator("#network .neuron .body").bounding_box()
+    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert middle == pytest.approx((200, 220), abs=2)
+
+
+def test_arrows_run_around_boxes(visit):
+    neurons = [snp.Neuron(name, 1, ["a -> a"]) for name in "xyz"]
+    row = snp.SpikingSystem(
+        neurons,
+        [("x", "y"), ("x", "z"), ("z", "x")],
+        output="z",
+        notes={"positions": {"x": [0, 0], "y": [300, 0], "z": [600, 0]}},
+    )
+    page = opened(visit, row)
+    script = """() => {
+      const [x, y, z] = [...document.querySelectorAll("#network .neuron .body")].map(box => box.getBoundingClientRect());
+      return [...document.querySelectorAll("#network .line")].slice(1, 3).map(line => {
+        const {a, b, c, d, e, f} = line.getScreenCTM();
+        const at = part => line.getPointAtLength(line.getTotalLength() * part / 60);
+        const points = [...Array(61).keys()].map(at).map(p => [a * p.x + c * p.y + e, b * p.x + d * p.y + f]);
+        return points.filter(([px, py]) => px > y.left && px < y.right && py > y.top && py < y.bottom).length;
+      });
+    }"""
+    assert page.evaluate(script) == [0, 0]
+    page.keyboard.press("a")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    assert page.evaluate(script) == [0, 0]

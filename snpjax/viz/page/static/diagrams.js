@@ -5,6 +5,8 @@ import { placeLabels, sampled } from "./labels.js";
 import { arrange, labelSize } from "./layout.js";
 import { MiniMap } from "./minimap.js";
 import { Overview } from "./overview.js";
+import { endsOf } from "./places.js";
+import { detour, meets } from "./routes.js";
 import { Viewport } from "./viewport.js";
 
 // With more boxes only those that are near are elements; all are shapes on a canvas below.
@@ -60,7 +62,7 @@ export class Diagram extends EventTarget {
   // Nodes: {id, width, height, label, kind, paint(group)}; edges: {source, target, label, kind}.
   // Both are kept, and may be changed by `mark` later. What was drawn before stays where it is if
   // `places` know it.
-  draw(nodes, edges, { positions = null, isExact = false, keep = false, places = null, parents = null } = {}) {
+  draw(nodes, edges, { positions = null, isExact = false, routes = null, keep = false, places = null, parents = null } = {}) {
     const own = this.svg.parentNode.getBoundingClientRect();
     const room = own.width > 0 ? own : this.svg.closest(".stage").getBoundingClientRect(); // it is hidden
     if (places === null) arrange(nodes, edges, { room, positions, isExact, isRead: this.isRead });
@@ -83,11 +85,17 @@ export class Diagram extends EventTarget {
     fill(this.nodeLayer);
     fill(this.edgeLayer);
     this.overview.load(this.isLarge ? nodes : [], this.isLarge ? edges : []);
+    if (routes !== null) this.restore(routes);
+    this.avoidBoxes();
     if (!this.isLarge) this.drawAll();
     this.map.load();
     const isSeen = places !== null && this.viewport.contains(this.bounds());
-    if (!keep || (this.viewport.isFitted && !isSeen)) this.fit();
-    else this.moved();
+    if (!keep || (places !== null && this.viewport.isFitted && !isSeen)) {
+      this.fit();
+    } else {
+      this.viewport.box = this.bounds();
+      this.moved();
+    }
   }
 
   // Show all, or of a drawing with texts the part around its first box that can be read.
@@ -95,6 +103,32 @@ export class Diagram extends EventTarget {
     const isText = this.isRead || !this.isLarge;
     const [first] = this.nodes.values();
     this.viewport.fit(this.bounds(), isText && first ? { x: first.x, y: first.y } : null);
+  }
+
+  // The points of arrows.
+  routes() {
+    return new Map(this.edges.filter(({ points }) => points).map((edge) => [routeOf(edge), edge.points]));
+  }
+
+  // Arrows whose ends stand where they did run as they did.
+  restore(routes) {
+    for (const edge of this.edges) edge.points = routes.get(routeOf(edge)) ?? null;
+  }
+
+  // Arrows between boxes that were moved run around the others.
+  avoidBoxes() {
+    if (this.isLarge) return;
+    const boxes = [...this.nodes.values()];
+    for (const edge of this.edges) {
+      const { from, to, points } = edge;
+      if (from === to) continue;
+      const others = boxes.filter((box) => box !== from && box !== to);
+      if (points && !meets(pairs(points), others)) continue;
+      edge.points = null;
+      if (!meets(pairs(straight(from, to, edge.isTwin)), others)) continue;
+      const way = detour(from, to, boxes, edge.isTwin && edge.source > edge.target);
+      edge.points = way === null ? null : bordered(way.map(([x, y]) => ({ x, y })), from, to);
+    }
   }
 
   // Elements for all boxes and arrows.
@@ -424,7 +458,12 @@ export class Diagram extends EventTarget {
 
   // Boxes were moved: what depends on where they stand.
   settle() {
-    if (!this.isLarge) this.placeLabels();
+    if (!this.isLarge) {
+      const before = this.edges.map(({ points }) => points);
+      this.avoidBoxes();
+      this.edges.forEach((edge, i) => edge.points !== before[i] && route(edge));
+      this.placeLabels();
+    }
     this.viewport.box = this.bounds();
     this.map.load();
   }
@@ -506,6 +545,16 @@ function straight(from, to, isTwin) {
   const [start, end] = [border(from, beside(to)), border(to, beside(from))];
   const middle = { x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 };
   return [start, beside(middle), end];
+}
+
+const pairs = (points) => points.map(({ x, y }) => [x, y]);
+
+// Which arrow it is by where its ends are, whatever they are called.
+const routeOf = ({ from, to, shape }) => `${endsOf(from, to)} ${shape ?? ""}`;
+
+// From border to border.
+function bordered(points, from, to) {
+  return [border(from, points[1]), ...points.slice(1, -1), border(to, points.at(-2))];
 }
 
 function border(node, toward) {

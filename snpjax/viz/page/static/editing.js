@@ -224,7 +224,7 @@ export class Editing {
     if (barred) return void this.say(barred);
     network.remember();
     const positions = this.hasPositions ? network.positions() : null;
-    const isPlaced = positions === null || run.system.positions !== null || operations[0].do === "move";
+    const isPlaced = positions === null || operations[0].do === "move" || areNear(positions, run.system.positions);
     const all = isPlaced ? operations : [{ do: "move", positions }, ...operations];
     try {
       const answer = await ask("change", { model: run.model, operations: all });
@@ -360,6 +360,11 @@ export class Editing {
     field?.focus();
     field?.select();
   }
+}
+
+// Whether a model has these positions, but for rounding.
+function areNear(positions, known) {
+  return known !== null && positions.every((place, i) => place.every((part, k) => Math.abs(part - known[i][k]) < 0.06));
 }
 
 // A small circle at a selected box, from which a synapse is drawn to another one.

@@ -114,22 +114,13 @@ function layered(nodes, edges, direction, room) {
   return Math.min(room.width / width, room.height / height);
 }
 
-// The places of a file, with as much more room as the boxes need unless they are exact; whether that
-// works.
+// The places of a file, with as much more room as the boxes need where some meet, unless they are exact;
+// whether that works.
 function placed(nodes, positions, isExact) {
   const known = nodes.filter((node) => node.neuron !== undefined);
   if (positions.length !== known.length) return false;
   known.forEach((node) => ([node.x, node.y] = positions[node.neuron]));
-  const sorted = [...known].sort((a, b) => a.x - b.x);
-  let scale = 1;
-  for (let i = 0; i < sorted.length && !isExact; i += 1) {
-    for (let j = i + 1; j < Math.min(sorted.length, i + 200); j += 1) {
-      const [a, b] = [sorted[i], sorted[j]];
-      const across = ((a.width + b.width) / 2 + GAP) / Math.abs(a.x - b.x);
-      const down = ((a.height + b.height) / 2 + GAP) / Math.abs(a.y - b.y);
-      scale = Math.max(scale, Math.min(across, down));
-    }
-  }
+  const scale = isExact || scaleOf(known, 0) <= 1 ? 1 : scaleOf(known, GAP);
   if (!(scale <= 6)) return false; // two at one place, or nearly
   for (const node of known) {
     node.x *= scale;
@@ -137,6 +128,21 @@ function placed(nodes, positions, isExact) {
   }
   placeEnds(nodes);
   return true;
+}
+
+// How much farther apart nodes are with that gap between them.
+function scaleOf(nodes, gap) {
+  const sorted = [...nodes].sort((a, b) => a.x - b.x);
+  let scale = 1;
+  for (let i = 0; i < sorted.length; i += 1) {
+    for (let j = i + 1; j < Math.min(sorted.length, i + 200); j += 1) {
+      const [a, b] = [sorted[i], sorted[j]];
+      const across = ((a.width + b.width) / 2 + gap) / Math.abs(a.x - b.x);
+      const down = ((a.height + b.height) / 2 + gap) / Math.abs(a.y - b.y);
+      scale = Math.max(scale, Math.min(across, down));
+    }
+  }
+  return scale;
 }
 
 // In the order in which spikes reach them, row by row.

@@ -2,7 +2,7 @@
 
 import { isRecorded } from "./backend.js";
 import { changesOf, keyOf, parentsOf } from "./changes.js";
-import { Diagram } from "./diagrams.js";
+import { boxOf, Diagram } from "./diagrams.js";
 import { arrivals, drawn, find, short, shortened, typeset } from "./dom.js";
 import { handle } from "./editing.js";
 import { foldNode, Folds, population, updateFold } from "./folds.js";
@@ -13,6 +13,7 @@ import { texts } from "./texts.js";
 const MOST_WITH_RULES = 60;
 const MOST_RULES = 8;
 const MOST_LETTERS = 34;
+const MOST_DRAWINGS = 200; // of models that undo leads to
 const FONTS = {
   name: "600 13px system-ui, sans-serif",
   rule: "12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
@@ -41,7 +42,8 @@ export class Network extends EventTarget {
     this.diagram = new Diagram(find("network"), { isHatched: true });
     this.selection = { nodes: new Set(), edge: null };
     this.drawnFor = null;
-    this.places = new Map(); // of neurons by name, where they were drawn before an edit
+    this.drawings = new Map(); // of models, where neurons and arrows were drawn
+    this.before = null; // of those the one before an edit
     this.standing = null; // where they and their synapses were drawn in this computation
     this.at = 0; // the step that was shown
     this.folds = new Folds();
@@ -107,15 +109,25 @@ export class Network extends EventTarget {
     }
     for (const node of this.boxes) node.near = middleOf(node.fold.members.map((neuron) => neurons[neuron]));
     for (const { fold } of this.boxes) if (fold.spot !== null) standing.spots.set(fold.id, fold.spot);
-    const { positions, isExact } = standing === null ? this.known(names) : {};
+    const { positions, isExact, routes } = standing === null ? this.known(names, nodes.filter((node) => node.beside !== undefined)) : {};
     const parents = new Map([...parentsOf(run.rows, run.position)].map(([child, parent]) => [child, folds.shown(parent)]));
-    this.diagram.draw(nodes, edges, { positions, isExact, keep, places: standing, parents });
+    // What is edited stays in sight as it is.
+    this.diagram.draw(nodes, edges, { positions, isExact, routes, keep: keep || isExact, places: standing, parents });
+    if (standing === null) this.keep();
+    if (isExact) this.reveal(names);
     this.standing = standing ?? new Places();
     this.show();
     this.selection.edge = this.sameEdge(this.selection.edge);
     this.mark();
     if (held !== null) this.refocus(names.indexOf(held));
     if (isForward) this.animate(parents);
+  }
+
+  // What an edit added is seen.
+  reveal(names) {
+    const { viewport } = this.diagram;
+    const fresh = this.neurons.filter((_, neuron) => !this.before.places.has(names[neuron]));
+    if (fresh.length > 0 && !fresh.some((node) => viewport.sees(boxOf(node)))) viewport.reveal(boxOf(fresh[0]));
   }
 
   // The name of the neuron that has the focus, or one of whose synapses or whose box has it, or null.
@@ -146,15 +158,20 @@ export class Network extends EventTarget {
     }
   }
 
-  // Where the neurons stand: where they were drawn before an edit, or as the model says.
-  known(names) {
-    const { system } = this.run;
+  // Where the neurons and arrows stand: where this model was drawn before, or where they were before an
+  // edit, or as the model says.
+  known(names, ends) {
+    const { run, before } = this;
     const expected = this.expected ?? [];
     this.expected = [];
-    const { positions } = system;
-    if (names.filter((name) => this.places.has(name)).length * 2 < names.length) return { positions, isExact: false };
-    const place = (name, index) => this.places.get(name) ?? positions?.[index] ?? expected.shift() ?? this.free([0, 0]);
-    return { positions: names.map(place), isExact: true };
+    const { positions } = run.system;
+    const own = this.drawings.get(run.model);
+    const places = own?.places ?? before?.places ?? new Map();
+    if (before === null || !isSameDrawing(names, places, positions)) return { positions, isExact: false };
+    const place = (name, index) => places.get(name) ?? positions?.[index] ?? expected.shift() ?? this.free([0, 0]);
+    const { offsets, routes } = own ?? before;
+    for (const node of ends) node.offset = offsets.get(endOf(node, names));
+    return { positions: names.map(place), isExact: true, routes };
   }
 
   // The places of all neurons, in order, as files keep them.
@@ -165,10 +182,30 @@ export class Network extends EventTarget {
   // Keep the places for the drawing after an edit.
   remember() {
     if (this.run.system === null) return; // a text with errors was opened
-    const { neurons } = this.run.system; // by the names of the beginning
-    const place = ({ label, x, y }, neuron) => [neurons[neuron]?.name ?? label, [x, y]];
-    this.places = new Map(this.neurons.map(place));
+    const { system } = this.run;
+    this.before = this.standings();
+    if (system.grows || system.isOrdered) this.keep(); // it takes no positions: a movement is no edit
     this.rememberBoxes();
+  }
+
+  // Where neurons, by their names of the beginning, their ends and arrows stand.
+  standings() {
+    const { neurons } = this.run.system;
+    const place = ({ label, x, y }, neuron) => [neurons[neuron]?.name ?? label, [x, y]];
+    const names = this.run.names();
+    const ends = [...this.diagram.nodes.values()].filter((node) => node.beside !== undefined);
+    const offset = (node) => [node.x - this.neurons[node.beside].x, node.y - this.neurons[node.beside].y];
+    return {
+      places: new Map(this.neurons.map(place)),
+      offsets: new Map(ends.map((node) => [endOf(node, names), offset(node)])),
+      routes: this.diagram.routes(),
+    };
+  }
+
+  // Undo leads back to what this model looked like.
+  keep() {
+    this.drawings.set(this.run.model, this.standings());
+    if (this.drawings.size > MOST_DRAWINGS) this.drawings.delete(this.drawings.keys().next().value);
   }
 
   rememberBoxes() {
@@ -208,9 +245,10 @@ export class Network extends EventTarget {
   // Another model has nothing to do with the places of this one.
   forget(neurons = null) {
     if (neurons === null) {
-      this.places = new Map();
+      this.before = null;
+      this.drawings.clear();
       this.folds.clear();
-    } else for (const neuron of neurons) this.places.delete(this.neurons[neuron]?.label);
+    } else for (const neuron of neurons) this.before.places.delete(this.neurons[neuron]?.label);
   }
 
   expect(places) {
@@ -468,6 +506,19 @@ export class Network extends EventTarget {
     this.choose(inside.flatMap((node) => node.fold?.members ?? node.neuron ?? []));
   }
 }
+
+// Whether a model is that which was drawn, but for an edit: most neurons have their names, or all that have
+// stand where they stood. What is drawn on an empty page has positions.
+function isSameDrawing(names, places, positions) {
+  if (places.size === 0) return positions?.length === names.length;
+  const known = names.flatMap((name, neuron) => (places.has(name) ? [neuron] : []));
+  if (known.length * 2 >= names.length) return true;
+  const stands = (neuron) => places.get(names[neuron]).every((part, axis) => Math.abs(part - positions[neuron][axis]) < 0.1);
+  return known.length > 0 && positions?.length === names.length && known.every(stands);
+}
+
+// An input or output, by the name of its neuron.
+const endOf = ({ beside, isBefore }, names) => `${isBefore ? "in" : "out"} ${names[beside]}`;
 
 function middleOf(nodes) {
   const [x, y] = ["x", "y"].map((axis) => nodes.reduce((sum, node) => sum + node[axis], 0) / nodes.length);

@@ -68,7 +68,8 @@ export function freePlace(nodes, [x, y]) {
   return [node.x, node.y];
 }
 
-const endsOf = (...nodes) => String(nodes.flatMap(({ x, y, width, height }) => [x, y, width, height]));
+// Where boxes stand, in pixels.
+export const endsOf = (...nodes) => String(nodes.flatMap(({ x, y, width, height }) => [x, y, width, height].map(Math.round)));
 
 const routeOf = ({ source, target, shape }) => `${source} ${target} ${shape ?? ""}`;
 
@@ -113,11 +114,16 @@ class Boxes {
     return true;
   }
 
-  // At the side of a neuron where there is room: an output on its right, an input on its left.
+  // Where it was, or at the side of a neuron where there is room: an output on its right, an input on its left.
   placeBeside(node, neuron) {
     const across = (neuron.width + node.width) / 2 + BESIDE;
     const down = (neuron.height + node.height) / 2 + BESIDE;
     const side = node.isBefore ? -across : across;
+    const known = node.offset;
+    if (known && (Math.abs(known[0]) >= across - BESIDE || Math.abs(known[1]) >= down - BESIDE)) {
+      [node.x, node.y] = [neuron.x + known[0], neuron.y + known[1]];
+      return;
+    }
     const spots = [[side, 0], [0, down], [0, -down], [-side, 0]];
     const [x, y] = spots.find(([i, j]) => this.isFree(node, neuron.x + i, neuron.y + j)) ?? spots[0];
     node.x = neuron.x + x;

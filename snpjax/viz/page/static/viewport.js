@@ -116,16 +116,26 @@ export class Viewport {
     return left >= 0 && top >= 0 && left + box.width * this.scale <= width && bottom <= height - BELOW;
   }
 
+  // Whether the middle of a box is seen.
+  sees(box) {
+    const { width, height } = this.size();
+    const [x, y] = this.middleOf(box);
+    return x > 0 && y > 0 && x < width && y < height;
+  }
+
   // Bring a box into sight, when a key moved to it.
   reveal(box) {
-    const { width, height } = this.svg.getBoundingClientRect();
-    const x = this.x + (box.x + box.width / 2) * this.scale;
-    const y = this.y + (box.y + box.height / 2) * this.scale;
-    if (width === 0 || (x > 0 && y > 0 && x < width && y < height)) return;
+    const { width, height } = this.size();
+    if (width === 0 || this.sees(box)) return;
+    const [x, y] = this.middleOf(box);
     this.x += width / 2 - x;
     this.y += height / 2 - y;
     this.isFitted = false;
     this.apply();
+  }
+
+  middleOf(box) {
+    return [this.x + (box.x + box.width / 2) * this.scale, this.y + (box.y + box.height / 2) * this.scale];
   }
 
   // Show a box in the middle, as large as that or larger.
