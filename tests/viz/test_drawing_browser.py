@@ -81,7 +81,8 @@ PLACED = GROWING.replace(
 
 def places(page):
     """Where boxes stand on the screen."""
-    script = """all => all.map(x => [x.querySelector(".name").textContent, x.getBoundingClientRect()])
+    script = """all => all
+        .map(x => [x.querySelector(".name").textContent, x.getBoundingClientRect()])
         .map(([name, {x, y}]) => [name, [Math.round(x), Math.round(y)]])"""
     return dict(page.locator("#network .neuron:not(.fold)").evaluate_all(script))
 
@@ -158,15 +159,89 @@ def test_arrows_run_around_boxes(visit):
     )
     page = opened(visit, row)
     script = """() => {
-      const [x, y, z] = [...document.querySelectorAll("#network .neuron .body")].map(box => box.getBoundingClientRect());
+      const all = [...document.querySelectorAll("#network .neuron .body")];
+      const {left, right, top, bottom} = all[1].getBoundingClientRect();
       return [...document.querySelectorAll("#network .line")].slice(1, 3).map(line => {
         const {a, b, c, d, e, f} = line.getScreenCTM();
         const at = part => line.getPointAtLength(line.getTotalLength() * part / 60);
-        const points = [...Array(61).keys()].map(at).map(p => [a * p.x + c * p.y + e, b * p.x + d * p.y + f]);
-        return points.filter(([px, py]) => px > y.left && px < y.right && py > y.top && py < y.bottom).length;
+        return [...Array(61).keys()].map(at)
+          .map(({x, y}) => [a * x + c * y + e, b * x + d * y + f])
+          .filter(([x, y]) => x > left && x < right && y > top && y < bottom).length;
       });
     }"""
     assert page.evaluate(script) == [0, 0]
     page.keyboard.press("a")
     shown(page.locator("#network .neuron")).to_have_count(4)
     assert page.evaluate(script) == [0, 0]
+
+
+# ---- keys and colours ----
+
+
+def test_a_neuron_is_made_by_keys_only(visit):
+    page = visit(text=None)
+    page.locator("#step").wait_for()
+    page.keyboard.press("a")
+    node = page.locator("#network .neuron")
+    shown(node).to_be_focused()
+    page.keyboard.press("Enter")
+    shown(page.locator("#edit-rules")).to_be_focused()
+    page.keyboard.type("a -> a")
+    page.keyboard.press("Control+Enter")  # at once
+    shown(page.locator("#network .rule")).to_have_count(1)
+    shown(node).to_be_focused()
+    page.locator("#edit-spikes").focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("3")
+    page.keyboard.press("Enter")
+    shown(page.locator("#network .count")).to_have_text("3")
+    shown(node).to_be_focused()
+    page.locator("#edit-name").focus()
+    page.keyboard.type("x")
+    page.keyboard.press("Escape")  # back, and it keeps its name
+    shown(node).to_be_focused()
+    page.keyboard.press("a")
+    shown(node).to_have_count(2)
+    shown(node.nth(1)).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")  # to the selected one
+    shown(node.nth(1)).to_be_focused()
+    assert node.locator(".name").all_text_contents() == ["n1", "n2"]
+
+
+def test_the_focus_is_no_selection(visit):
+    page = opened(visit, GROWING)
+    looks = (
+        "x => [getComputedStyle(x.querySelector('.body')).stroke, getComputedStyle(x).outlineStyle]"
+    )
+    left, right = page.locator("#network .neuron").nth(1), page.locator("#network .neuron").nth(2)
+    left.focus()
+    page.keyboard.press("ArrowLeft")  # as a key moved it
+    left.focus()
+    (focused, ring), (plain, none) = left.evaluate(looks), right.evaluate(looks)
+    assert focused == plain and ring != none
+    page.keyboard.press("Enter")
+    assert left.evaluate(looks)[0] != plain
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_arrives_from_outside_is_legible_and_covers_nothing(visit, scheme):
+    page = visit(size=(720, 640), scheme=scheme)
+    page.evaluate("() => { document.getElementById('incoming').hidden = false; }")
+    parse = "x => getComputedStyle(x)[%r].match(/[\\d.]+/g).map(Number)"
+    ground = page.locator("#incoming").evaluate(parse % "backgroundColor")
+    for id in ("#incoming-show", "#incoming-keep"):
+        button = page.locator(id)
+        assert button.evaluate(parse % "backgroundColor")[3] == 0  # the ground of the box
+        assert contrast(button.evaluate(parse % "color"), ground) >= 4.5
+    end = page.locator("#incoming").bounding_box()
+    assert end["y"] + end["height"] <= page.locator("main").bounding_box()["y"] + 1
+
+
+def contrast(one, other):
+    def light(colour):
+        parts = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in colour]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    high, low = sorted([light(one[:3]), light(other[:3])], reverse=True)
+    return (high + 0.05) / (low + 0.05)

@@ -378,10 +378,15 @@ export class Diagram extends EventTarget {
     addEventListener("pointercancel", end);
   }
 
-  focused(node) {
+  // Tab leads to that box.
+  enterAt(node) {
     this.nodes.get(this.focusable)?.group?.setAttribute("tabindex", "-1");
     this.focusable = node.id;
-    node.group.setAttribute("tabindex", "0");
+    node.group?.setAttribute("tabindex", "0");
+  }
+
+  focused(node) {
+    this.enterAt(node);
     this.emit("focus", node);
     this.viewport.reveal(boxOf(node));
   }
@@ -396,6 +401,8 @@ export class Diagram extends EventTarget {
     if (!node || !(isFar || event.target.closest?.(".node"))) return;
     if (isFar && (event.key === "Enter" || event.key in TOWARD)) {
       this.approach(node);
+    } else if (event.key === "Enter" && node.isSelected && !event.shiftKey) {
+      this.emit("edit", node);
     } else if (event.key === "Enter" || event.key === " ") {
       this.emit("select", { id: node.id, isMore: event.shiftKey });
     } else if (event.key in TOWARD) {

@@ -28,6 +28,7 @@ export class Editing {
     addEventListener("keydown", (event) => this.key(event));
     const { diagram } = network;
     diagram.addEventListener("enter", () => this.rename());
+    diagram.addEventListener("edit", () => this.edit());
     diagram.addEventListener("unconnected", ({ detail }) => say(texts.unconnected(detail.label)));
     if (isRecorded) return void (find("tools").hidden = true);
     diagram.addEventListener("moved", ({ detail }) => (detail.fold ? network.rememberBoxes() : this.moved()));
@@ -352,6 +353,12 @@ export class Editing {
   escape() {
     if (this.sources !== null) this.cancel();
     else this.network.choose([]);
+  }
+
+  // The rules of what is selected, or its first field.
+  edit() {
+    const place = find("neuron");
+    (place.querySelector("textarea:not(:disabled)") ?? place.querySelector("input"))?.focus();
   }
 
   // What the selected thing is called, or the weight of a synapse.

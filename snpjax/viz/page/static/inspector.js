@@ -15,8 +15,24 @@ export class Inspector {
     this.run = run;
     this.place = find("neuron");
     this.neuron = null;
+    this.place.addEventListener("keydown", (event) => this.key(event));
     run.addEventListener("opened", () => this.show(null));
     run.addEventListener("moved", () => this.state());
+  }
+
+  // Enter, and Ctrl+Enter in the rules, apply what was written, at once; Escape goes back to the drawing.
+  key(event) {
+    const { key, target } = event;
+    const isRules = target === this.rules;
+    if (key === "Escape") {
+      event.stopPropagation();
+      if (target.form && !target.form.contains(this.rules)) target.value = target.defaultValue; // it is not applied
+      this.leave(target, this.neuron);
+    } else if (key === "Enter" && (isRules ? event.ctrlKey || event.metaKey : target === this.spikes)) {
+      event.preventDefault();
+      if (this.isChanged) this.submit(event);
+      else this.leave(target, this.neuron);
+    }
   }
 
   // `count`: how many are selected, of which this is the last.

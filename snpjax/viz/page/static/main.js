@@ -106,7 +106,9 @@ function unread(answer) {
 
 // What an answer says, which neurons are selected then, and what is to be said of it.
 function shown(answer, selected, { isEdit = false, isReported = true, note = null } = {}) {
-  const hadFocus = document.activeElement.closest("#network, #neuron") !== null;
+  const { activeElement } = document;
+  const isFree = isEdit && activeElement === document.body; // a key was pressed
+  const hadFocus = isFree || activeElement.closest("#network, #neuron") !== null;
   opened = answer;
   editor.show(answer);
   incoming.decide((other) => editing.keep(other)); // what is edited here meanwhile stays
@@ -238,7 +240,7 @@ inspector.onleft = (answer) => {
 };
 inspector.onrefused = (text) => transport.say(text);
 inspector.onchange = (operations, options) => editing.change(operations, options);
-inspector.onleave = (neuron) => network.focus(neuron);
+inspector.onleave = (neuron) => (neuron === null ? network.focusEdge() : network.focus(neuron));
 inspector.onfold = () => editing.fold();
 inspector.isFolded = (neuron) => network.folds.of.has(neuron);
 inspector.onremove = () => editing.remove();

@@ -410,6 +410,7 @@ export class Network extends EventTarget {
     const count = this.neurons?.length ?? 0;
     this.selection = { nodes: new Set(neurons.filter((neuron) => neuron < count)), edge };
     this.mark();
+    if (this.selected !== null) this.diagram.enterAt(this.nodeOf(this.selected));
     this.dispatchEvent(new Event("selected"));
   }
 
@@ -424,6 +425,12 @@ export class Network extends EventTarget {
     if (document.activeElement !== document.body && !isInside) return;
     const node = neuron === undefined ? nodes.get(focusable) : this.nodeOf(neuron);
     if (node !== undefined && !(isInside && neuron === undefined)) this.diagram.hold(node);
+  }
+
+  // The selected synapse has the focus.
+  focusEdge() {
+    const { edge } = this.selection;
+    if (edge !== null) this.diagram.approachEdge(this.arrowOf(edge));
   }
 
   // The synapse of this drawing with the ends and the kind of another one, or null.
