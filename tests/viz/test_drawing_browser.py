@@ -4,6 +4,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.io import model_text
+from snpjax.sleptsov import net_of_text
 from tests.support.browser import PATIENCE, chromium as chromium, shown, visit as visit
 
 
@@ -184,7 +185,7 @@ def test_a_neuron_is_made_by_keys_only(visit):
     page.keyboard.press("a")
     node = page.locator("#network .neuron")
     shown(node).to_be_focused()
-    page.keyboard.press("Enter")
+    page.keyboard.press("i")
     shown(page.locator("#edit-rules")).to_be_focused()
     page.keyboard.type("a -> a")
     page.keyboard.press("Control+Enter")  # at once
@@ -245,3 +246,69 @@ def contrast(one, other):
 
     high, low = sorted([light(one[:3]), light(other[:3])], reverse=True)
     return (high + 0.05) / (low + 0.05)
+
+
+# ---- folds, copies and long lists ----
+
+FAMILY = snp.SpikingSystem(
+    [snp.Neuron(f"sensor{{{i}}}", 1000, ["a+/a -> a"]) for i in range(1, 31)] + [snp.Neuron("out")],
+    [(f"sensor{{{i}}}", "out") for i in range(1, 31)],
+    output="out",
+)
+
+
+def test_a_box_shows_what_is_found_in_it_and_holds_its_text(visit):
+    page = opened(visit, FAMILY)
+    heads = page.locator("#table thead th").all_text_contents()
+    assert heads[2:5] == ["sens…{1}", "sens…{2}", "sens…{3}"]
+    page.locator("#network .neuron").first.click()
+    page.keyboard.press("g")
+    box = page.locator("#network .fold")
+    shown(box.locator(".fact")).to_have_text("30 neurons, 30,000 spikes")
+    end, text = box.locator(".body").bounding_box(), box.locator(".fact").bounding_box()
+    assert text["x"] + text["width"] < end["x"] + end["width"]
+    stage = page.locator("#network").bounding_box()
+    assert stage["y"] <= end["y"] and end["y"] + end["height"] <= stage["y"] + stage["height"]
+    page.fill("#search", "sensor{17}")
+    shown(page.locator("#network .fold.found")).to_have_count(1)
+    page.fill("#search", "out")
+    shown(page.locator("#network .fold.found")).to_have_count(0)
+
+
+def test_copies_lie_on_nothing(visit):
+    page = opened(visit, GROWING)
+    page.locator("#network .neuron").nth(1).click()
+    for count in (5, 6):
+        page.keyboard.press("d")
+        shown(page.locator("#network .neuron")).to_have_count(count)
+    boxes = [x.bounding_box() for x in page.locator("#network .neuron .body").all()]
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            apart = [
+                max(one[at], other[at]) >= min(one[at] + one[by], other[at] + other[by])
+                for at, by in (("x", "width"), ("y", "height"))
+            ]
+            assert any(apart)
+
+
+def test_the_lower_part_leaves_its_room_to_the_drawing(visit):
+    page = opened(visit, GROWING)
+    height = page.locator("#network").bounding_box()["height"]
+    assert height > 0.5 * 720
+    page.keyboard.press("t")
+    shown(page.locator("#collapse")).to_have_attribute("aria-expanded", "false")
+    assert page.locator("#network").bounding_box()["height"] > height + 80
+    page.click("#collapse")
+    assert page.locator("#network").bounding_box()["height"] == height
+
+
+def test_a_transition_shows_its_arcs(visit):
+    page = visit("net.lsn", model_text(net_of_text("t: x*2 -> y", {"x": 3}), "lsn")[0])
+    page.locator("#step:not([disabled])").wait_for()
+    transition = page.locator("#network .transition")
+    assert transition.get_attribute("aria-label") == "transition t: may fire"
+    transition.click()
+    links = page.locator("#neuron .edges button")
+    assert links.all_text_contents() == ["arc from x to t, weight 2", "arc from t to y, weight 1"]
+    links.first.click()
+    shown(page.locator("#edit-weight")).to_have_value("2")

@@ -172,6 +172,7 @@ export function listenForKeys({ transport, tabs, zoom }) {
     "+": () => zoom("in"),
     "-": () => zoom("out"),
     f: () => zoom("fit"),
+    t: press("collapse"),
     o: press("open"),
     s: press("save"),
     p: press("picture"),
@@ -189,6 +190,15 @@ export function listenForKeys({ transport, tabs, zoom }) {
     if (action === undefined) return;
     event.preventDefault();
     action();
+  });
+}
+
+// What happened leaves its room to the drawing.
+export function collapsible() {
+  const button = find("collapse");
+  button.addEventListener("click", () => {
+    const isCollapsed = document.body.classList.toggle("collapsed");
+    button.setAttribute("aria-expanded", String(!isCollapsed));
   });
 }
 

@@ -401,8 +401,6 @@ export class Diagram extends EventTarget {
     if (!node || !(isFar || event.target.closest?.(".node"))) return;
     if (isFar && (event.key === "Enter" || event.key in TOWARD)) {
       this.approach(node);
-    } else if (event.key === "Enter" && node.isSelected && !event.shiftKey) {
-      this.emit("edit", node);
     } else if (event.key === "Enter" || event.key === " ") {
       this.emit("select", { id: node.id, isMore: event.shiftKey });
     } else if (event.key in TOWARD) {

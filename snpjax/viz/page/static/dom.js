@@ -87,6 +87,14 @@ export function shortened(text, length) {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
+// Names of a family differ at their ends.
+export function shortenedName(name, length) {
+  if (name.length <= length) return name;
+  const [ending] = name.match(/[^\w]*\w*[\])}]*$/);
+  const kept = Math.min(Math.max(ending.length, 2), length - 2);
+  return `${name.slice(0, length - 1 - kept)}…${name.slice(-kept)}`;
+}
+
 export function hint(text) {
   return element("p", { class: "hint" }, text);
 }

@@ -28,7 +28,6 @@ export class Editing {
     addEventListener("keydown", (event) => this.key(event));
     const { diagram } = network;
     diagram.addEventListener("enter", () => this.rename());
-    diagram.addEventListener("edit", () => this.edit());
     diagram.addEventListener("unconnected", ({ detail }) => say(texts.unconnected(detail.label)));
     if (isRecorded) return void (find("tools").hidden = true);
     diagram.addEventListener("moved", ({ detail }) => (detail.fold ? network.rememberBoxes() : this.moved()));
@@ -196,7 +195,7 @@ export class Editing {
     const { nodes } = this.network.selection;
     if (nodes.size === 0 || this.run.isNet) return;
     const count = this.run.system.neurons.length;
-    this.change([{ do: "duplicate", neurons: [...nodes], by: [40, 60] }], { fromNumber: count });
+    this.change([{ do: "duplicate", neurons: [...nodes], by: this.network.besides([...nodes]) }], { fromNumber: count });
   }
 
   moved(note = null) {
@@ -310,7 +309,7 @@ export class Editing {
     const [across, down] = (event.altKey && !hasModifier && TOWARD[key]) || [0, 0];
     const keys = hasModifier
       ? { z: event.shiftKey ? "redo" : "undo", Z: "redo", y: "redo", a: "selectAll" }
-      : { a: "add", c: "begin", d: "duplicate", Delete: "remove", Backspace: "remove", g: "fold", Escape: "escape", F2: "rename", r: "rename" };
+      : { a: "add", c: "begin", d: "duplicate", Delete: "remove", Backspace: "remove", g: "fold", Escape: "escape", F2: "rename", r: "rename", i: "edit" };
     const action = event.altKey || !Object.hasOwn(keys, key) ? null : keys[key];
     const isMove = across !== 0 || down !== 0;
     if (!isMove && (action === null || (isRecorded && !WITHOUT_EDITS.includes(action)))) return;

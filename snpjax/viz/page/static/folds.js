@@ -4,8 +4,10 @@ import { drawn, short, shortened } from "./dom.js";
 import { texts } from "./texts.js";
 
 const WIDTH = 150;
+const LETTER = 6.6; // pixels
 const HEIGHT = 62;
 const MOST_LETTERS = 18;
+const MOST_SHOWN = "9999999"; // spikes; more are rounded
 
 export class Folds {
   constructor() {
@@ -111,6 +113,7 @@ function stemOf(names) {
 // The box, and what it shows in a configuration.
 export function foldNode(fold) {
   const title = shortened(fold.name, MOST_LETTERS);
+  const width = Math.max(WIDTH, LETTER * texts.ofBox(fold.members.length, MOST_SHOWN).length + 24);
   const node = {
     id: fold.id,
     fold,
@@ -118,14 +121,14 @@ export function foldNode(fold) {
     title,
     isTarget: true,
     kind: "neuron fold",
-    width: WIDTH,
+    width,
     height: HEIGHT,
     paint: (group) => {
       node.about = drawn("text", { class: "fact", x: 12, y: 50 });
       group.append(
         drawn("title", {}, fold.name),
-        drawn("rect", { class: "under", x: 5, y: 5, width: WIDTH, height: HEIGHT, rx: 10 }),
-        drawn("rect", { class: "body", width: WIDTH, height: HEIGHT, rx: 10 }),
+        drawn("rect", { class: "under", x: 5, y: 5, width, height: HEIGHT, rx: 10 }),
+        drawn("rect", { class: "body", width, height: HEIGHT, rx: 10 }),
         drawn("text", { class: "name", x: 12, y: 23 }, title),
         node.about,
       );

@@ -52,7 +52,7 @@ export class Inspector {
     // What is edited is the beginning: not what a neuron became by division.
     if (isRecorded || initial?.spikes === undefined || run.label(neuron) !== initial.label) {
       const rules = run.rules(neuron).map((rule) => element("li", {}, typeset(rule)));
-      fill(this.place, ...about, element("ul", { class: "rules" }, ...rules), this.nameForm(neuron), this.foldButton(neuron));
+      fill(this.place, ...about, element("ul", { class: "rules" }, ...rules), this.arcs(neuron), this.nameForm(neuron), this.foldButton(neuron));
       return this.state();
     }
     this.onSynapses = run.system.remarks.includes("rules on synapses");
@@ -104,8 +104,22 @@ export class Inspector {
       this.findings,
       element("div", { class: "row" }, this.apply, element("button", { type: "button", click: () => this.reset(neuron) }, texts.reset)),
     );
-    fill(this.place, ...about, form, this.nameForm(neuron), this.endsForm(neuron));
+    fill(this.place, ...about, form, this.arcs(neuron), this.nameForm(neuron), this.endsForm(neuron));
     return this.state();
+  }
+
+  // The arcs of a place or transition, each a way to its weight.
+  arcs(neuron) {
+    const { run } = this;
+    if (!run.isNet) return null;
+    const names = run.names();
+    const own = run.synapses().filter(([source, target]) => source === neuron || target === neuron);
+    const items = own.slice(0, MOST_LISTED).map(([source, target, weight, , shape]) => {
+      const text = texts.edge(run.words.edgeOf(shape), names[source], names[target], weight, 0);
+      const go = () => this.onpick?.({ source, target, shape });
+      return element("li", {}, element("button", { type: "button", class: "link", click: go }, text));
+    });
+    return element("ul", { class: "edges" }, ...items);
   }
 
   // A page without a server has no tools above the drawing.

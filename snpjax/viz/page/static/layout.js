@@ -20,10 +20,10 @@ export function arrange(nodes, edges, { room, positions = null, isExact = false,
   for (const edge of edges) edge.points = null;
   if (positions !== null && placed(nodes, positions, isExact)) return;
   if (nodes.length > MOST_LAYERED.nodes || edges.length > MOST_LAYERED.edges) {
-    return void inRows(nodes, edges, room);
+    return void inRows(nodes, room);
   }
   const numCrossed = crossed(nodes, edges);
-  if (numCrossed > MOST_LAYERED.crossed) return void inRows(nodes, edges, room);
+  if (numCrossed > MOST_LAYERED.crossed) return void inRows(nodes, room);
   const [likely, other] = room.height > room.width ? ["TB", "LR"] : ["LR", "TB"];
   const scale = layered(nodes, edges, likely, room);
   if (scale >= 1) return;
@@ -31,7 +31,7 @@ export function arrange(nodes, edges, { room, positions = null, isExact = false,
     if (layered(nodes, edges, other, room) < 1.15 * scale) layered(nodes, edges, likely, room);
   } else if (!isRead && scale * Math.min(...nodes.map((node) => node.height)) < LEAST_SHAPE) {
     for (const edge of edges) edge.points = null;
-    inRows(nodes, edges, room); // layers would be dust
+    inRows(nodes, room); // layers would be dust
   }
 }
 
@@ -145,30 +145,11 @@ function scaleOf(nodes, gap) {
   return scale;
 }
 
-// In the order in which spikes reach them, row by row.
-function inRows(nodes, edges, room) {
-  const next = new Map(nodes.map((node) => [node.id, []]));
-  const hasSource = new Set();
-  for (const { source, target } of edges) {
-    next.get(source).push(target);
-    if (source !== target) hasSource.add(target);
-  }
-  const order = [];
-  const seen = new Set();
-  const starts = nodes.filter((node) => !hasSource.has(node.id));
-  for (const start of [...starts, ...nodes]) {
-    if (seen.has(start.id)) continue;
-    seen.add(start.id);
-    const queue = [start.id];
-    for (let i = 0; i < queue.length; i += 1) {
-      order.push(queue[i]);
-      for (const id of next.get(queue[i])) {
-        if (seen.has(id)) continue;
-        seen.add(id);
-        queue.push(id);
-      }
-    }
-  }
+// In the order of the model, row by row, inputs and outputs after their neurons.
+function inRows(nodes, room) {
+  const ends = new Map();
+  for (const node of nodes) if (node.beside !== undefined) ends.set(node.beside, [...(ends.get(node.beside) ?? []), node.id]);
+  const order = nodes.flatMap(({ id, beside }) => (beside === undefined ? [id, ...(ends.get(id) ?? [])] : []));
   const width = Math.max(...nodes.map((node) => node.width)) + 26;
   const height = Math.max(...nodes.map((node) => node.height)) + 30;
   const shape = room.height > 0 ? room.width / room.height : 1.6;

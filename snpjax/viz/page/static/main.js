@@ -3,7 +3,7 @@
 import { ask, insist, isFramed, isRecorded, listen, recording, report, watchServer, whenReturned } from "./backend.js";
 import { Branches } from "./branches.js";
 import { Choices } from "./choices.js";
-import { helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
+import { collapsible, helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
 import { element, fill, fillTexts, find, saveAs } from "./dom.js";
 import { Editing } from "./editing.js";
 import { GraphView } from "./graph.js";
@@ -259,6 +259,7 @@ addEventListener("drop", (event) => {
   if (!isRecorded) openFile(event.dataTransfer.files[0]);
 });
 listenForKeys({ transport, tabs, zoom });
+collapsible();
 
 const begun = isRecorded ? recording() : await insist("begin");
 editor.formats(begun.formats);

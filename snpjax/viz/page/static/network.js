@@ -13,6 +13,8 @@ import { texts } from "./texts.js";
 const MOST_WITH_RULES = 60;
 const MOST_RULES = 8;
 const MOST_LETTERS = 34;
+const GAP = 36; // between neurons and their copies
+const MOST_FAR = 8;
 const MOST_DRAWINGS = 200; // of models that undo leads to
 const FONTS = {
   name: "600 13px system-ui, sans-serif",
@@ -68,7 +70,7 @@ export class Network extends EventTarget {
     this.drawnFor = run.row.network;
     const names = run.names();
     const folds = this.standing === null ? new Folds() : this.folds;
-    this.isCompact = names.length - folds.of.size > MOST_WITH_RULES;
+    this.isCompact = names.length > MOST_WITH_RULES; // boxes keep their sizes when some are folded
     const neurons = names.map((name, neuron) => this.neuron(name, neuron));
     const nodes = neurons.filter((node) => !folds.of.has(node.neuron));
     this.boxes = folds.list.map(foldNode);
@@ -120,6 +122,7 @@ export class Network extends EventTarget {
     this.selection.edge = this.sameEdge(this.selection.edge);
     this.mark();
     if (held !== null) this.refocus(names.indexOf(held));
+    this.dispatchEvent(new Event("drawn"));
     if (isForward) this.animate(parents);
   }
 
@@ -228,6 +231,8 @@ export class Network extends EventTarget {
       folds.add(members, run.names());
     }
     this.draw(true);
+    const box = this.nodeOf(chosen.at(-1));
+    this.diagram.viewport.reveal(boxOf(box));
     this.dispatchEvent(new Event("selected"));
     return true;
   }
@@ -253,6 +258,24 @@ export class Network extends EventTarget {
 
   expect(places) {
     this.expected = places;
+  }
+
+  // How far copies of neurons stand from them: near by, and on no other box.
+  besides(neurons) {
+    const own = neurons.map((neuron) => this.neurons[neuron]);
+    const [across, down] = [["x", "width"], ["y", "height"]].map(([at, size]) => {
+      const ends = own.flatMap((node) => [node[at] - node[size] / 2, node[at] + node[size] / 2]);
+      return Math.max(...ends) - Math.min(...ends) + GAP;
+    });
+    const others = [...this.diagram.nodes.values()];
+    const isFree = ([i, j]) =>
+      !own.some(({ x, y, width, height }) => others.some((node) => areNear(node, { x: x + i, y: y + j, width, height })));
+    for (let far = 1; far <= MOST_FAR; far += 1) {
+      const spots = [[0, far * down], [far * across, 0], [-far * across, 0], [0, -far * down]];
+      const spot = spots.find(isFree);
+      if (spot) return spot;
+    }
+    return [0, MOST_FAR * down];
   }
 
   // A point near that one where no neuron is.
@@ -342,6 +365,7 @@ export class Network extends EventTarget {
     if (node.kind === "end") return showSent(node);
     if (node.fold) {
       updateFold(node, this.run.row, this.run.isNet);
+      node.group.classList.toggle("found", node.isFound === true);
       return void node.group.classList.toggle("selected", node.isSelected === true);
     }
     node.shown = {};
@@ -484,6 +508,7 @@ export class Network extends EventTarget {
   markNode(node) {
     if (!node.group) return;
     node.group.classList.toggle("selected", node.isSelected === true);
+    node.group.classList.toggle("found", node.isFound === true);
     const isOnly = node.isSelected && this.selection.nodes.size === 1 && !isRecorded;
     const known = node.group.querySelector(".handle");
     if (isOnly && !known) {
@@ -514,6 +539,12 @@ export class Network extends EventTarget {
   }
 }
 
+// Whether two boxes meet, or nearly do.
+function areNear(one, other) {
+  const isApart = (at, size) => Math.abs(one[at] - other[at]) >= (one[size] + other[size]) / 2 + GAP / 3;
+  return !isApart("x", "width") && !isApart("y", "height");
+}
+
 // Whether a model is that which was drawn, but for an edit: most neurons have their names, or all that have
 // stand where they stood. What is drawn on an empty page has positions.
 function isSameDrawing(names, places, positions) {
@@ -542,7 +573,7 @@ function describe(node, row) {
   const parts = count === undefined ? [] : [node.counted(count)];
   if (timer > 0) parts.push(texts.closedFor(timer));
   if (row.due.has(neuron)) parts.push(arrivals(row.due.get(neuron)));
-  if (can.length > 0) parts.push(texts.applicableRules(can.length));
+  if (can.length > 0) parts.push(node.called === texts.transition ? texts.mayFire : texts.applicableRules(can.length));
   if (row.done.has(neuron)) parts.push(texts.fired);
   if (node.isNew) parts.push(texts.isNew);
   node.group.setAttribute("aria-label", texts.described(node.called, node.label, parts.join(", ")));

@@ -1,11 +1,16 @@
 // Many boxes and arrows on canvases below a drawing: filled shapes from afar, names and counts
 // nearer. What is nearest is drawn as SVG above them, which can be focused and read aloud.
 
+import { shortenedName } from "./dom.js";
+
 const MARGIN = 0.25; // of the room, around it, drawn for those who move it
 const CHUNK = 2000; // arrows that are drawn in one frame
 const IDLE = 90; // milliseconds without a movement until all is drawn again
 const MOST_LIVE = 1000; // boxes that are drawn again in every frame of a movement
 const LEAST_SHAPE = 8; // pixels
+const SMALL = 18; // below that height a shape is filled
+const LEAST_NAMED = 11;
+const LETTER = 5.2; // pixels
 const READABLE = 8; // pixels of a letter's height
 const COLOURS = ["ground", "panel", "ink", "soft", "edge", "accent", "tint", "fire", "fire-tint", "closed", "closed-line"];
 
@@ -177,12 +182,13 @@ export class Overview {
       if (left > width || top > height || left + across < 0 || top + down < 0) continue;
       this.drawShape(pen, node, left, top, across, down);
       if (hasNames) this.drawWords(pen, node, left, top, across, scale);
+      else if (down >= LEAST_NAMED) this.drawName(pen, node, left, top, across, down);
     }
   }
 
   drawShape(pen, node, left, top, across, down) {
     const { look = "plain" } = node;
-    const isSmall = down < 18;
+    const isSmall = down < SMALL;
     const fills = { fired: isSmall ? "fire" : "fire-tint", may: isSmall ? "accent" : "tint", closed: "closed-line" };
     const plain = isSmall && node.holds ? "soft" : isSmall ? "closed-line" : "panel";
     pen.fillStyle = this.colour(fills[look] ?? plain);
@@ -193,6 +199,17 @@ export class Overview {
     pen.strokeStyle = this.colour(isMarked ? "ink" : (strokes[look] ?? "closed-line"));
     pen.lineWidth = isMarked ? 2.5 : 1;
     pen.strokeRect(left, top, across, down);
+  }
+
+  // As much of a name as a small shape has room for.
+  drawName(pen, { title, look }, left, top, across, down) {
+    const most = Math.floor((across - 2) / LETTER);
+    if (!title || most < 3) return;
+    const isFilled = look === "fired" || look === "may";
+    pen.fillStyle = this.colour(isFilled && down < SMALL ? "panel" : "ink");
+    pen.font = `${Math.min(down - 2, 12)}px system-ui, sans-serif`;
+    pen.textAlign = "center";
+    pen.fillText(shortenedName(title, most), left + across / 2, top + down / 2 + 0.5, across - 2);
   }
 
   drawWords(pen, node, left, top, across, scale) {

@@ -1,11 +1,12 @@
 // What fired and what was held, over the steps: a raster, and the counts of what is selected. Both
 // share the cursor of the drawing, and a click goes to a step.
 
-import { element, fill, find, hint, shortened, typeset } from "./dom.js";
+import { element, fill, find, hint, shortenedName, typeset } from "./dom.js";
 import { texts } from "./texts.js";
 
 const LEFT = 110; // pixels for names
 const ABOVE = 20;
+const LEAST_ROW = 11; // so that its name is read
 const MOST_HEIGHT = 8000;
 const MOST_LINES = 8;
 // Those of Okabe and Ito, dark enough for a light ground and light enough for a dark one; every second
@@ -71,6 +72,8 @@ class AbstractPlot {
     if (position >= from && position < from + shown) {
       pen.fillStyle = colour("tint");
       pen.fillRect(LEFT + (position - from) * each, 0, each, height);
+      pen.fillStyle = colour("accent");
+      for (const side of [position - from, position - from + 1]) pen.fillRect(LEFT + side * each - 0.75, 0, 1.5, height);
     }
     pen.fillStyle = colour("soft");
     pen.font = "11px system-ui, sans-serif";
@@ -87,7 +90,7 @@ class AbstractPlot {
 export class Raster extends AbstractPlot {
   get height() {
     const count = Math.max(this.run.names().length, 1);
-    return Math.min(Math.max((this.place.clientHeight - ABOVE - 4) / count, 3), 18, MOST_HEIGHT / count);
+    return Math.min(Math.max((this.place.clientHeight - ABOVE - 4) / count, LEAST_ROW), 18, MOST_HEIGHT / count);
   }
 
   draw() {
@@ -97,9 +100,12 @@ export class Raster extends AbstractPlot {
     const { pen, colour } = this.begin(ABOVE + names.length * row + 2);
     const { each, from, shown } = this.scale;
     pen.textAlign = "right";
-    pen.font = `${Math.min(row - 1, 12)}px system-ui, sans-serif`;
+    pen.font = `${Math.min(Math.max(row - 1, 10), 12)}px system-ui, sans-serif`;
     pen.fillStyle = colour("ink");
-    if (row >= 9) names.forEach((name, i) => pen.fillText(shortened(name, 15), LEFT - 8, ABOVE + (i + 0.75) * row));
+    const every = Math.ceil(LEAST_ROW / row);
+    for (let i = 0; i < names.length; i += every) {
+      pen.fillText(shortenedName(names[i], 15), LEFT - 8, ABOVE + i * row + 0.75 * Math.max(row, 10));
+    }
     let fired = 0;
     for (let step = from; step < from + shown; step += 1) {
       const { done, timer } = run.rows[step];

@@ -20,7 +20,7 @@ export class Search {
       this.mark();
       find("search").blur();
     });
-    run.addEventListener("opened", () => this.mark());
+    network.addEventListener("drawn", () => this.mark());
   }
 
   get text() {
@@ -40,6 +40,10 @@ export class Search {
     const isWanted = (node) => wanted !== "" && !this.isCondition && node.label.toLowerCase().includes(wanted);
     for (const node of network.neurons ?? []) {
       node.isFound = isWanted(node);
+      node.group?.classList.toggle("found", node.isFound);
+    }
+    for (const node of network.boxes ?? []) {
+      node.isFound = node.fold.members.some((neuron) => network.neurons[neuron].isFound);
       node.group?.classList.toggle("found", node.isFound);
     }
     this.found = (network.neurons ?? []).filter((node) => node.isFound);

@@ -1,7 +1,7 @@
 // The configurations as a table: a row for every step, of which those around the shown one are
 // there.
 
-import { arrivals, element, fill, find, raised, short, shortened, typeset } from "./dom.js";
+import { arrivals, element, fill, find, raised, short, shortenedName, typeset } from "./dom.js";
 import { texts } from "./texts.js";
 
 // Of more columns only those that are seen are there; they are this wide, in pixels.
@@ -54,11 +54,11 @@ export class Table {
     this.counts = run.row.spikes.length;
     Object.assign(this, this.window());
     this.names = names;
+    const isWide = this.counts > MOST_COLUMNS;
     const heads = names.slice(this.first, this.first + this.columns).map((name) => {
       const attributes = { scope: "col", title: name };
-      return element("th", attributes, shortened(name, 12));
+      return element("th", attributes, shortenedName(name, isWide ? 8 : 12));
     });
-    const isWide = this.counts > MOST_COLUMNS;
     this.table.classList.toggle("wide", isWide);
     this.table.style.setProperty("--column", `${COLUMN}px`);
     const more = isWide ? this.gap("th", this.counts - this.first - this.columns) : [];

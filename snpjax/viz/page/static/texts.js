@@ -11,6 +11,9 @@ const plural = (value, one, several = `${one}s`) => (String(value) === "1" ? one
 // A number with its noun.
 const count = (value, one, several) => `${number(value)} ${plural(value, one, several)}`;
 
+// A count that is a text, which may be rounded.
+const grouped = (text) => (/^-?\d+$/.test(text) ? number(BigInt(text)) : text);
+
 const more = (value) => `and ${number(value)} more`;
 
 export const texts = {
@@ -77,8 +80,8 @@ export const texts = {
   unfold: "Unfold",
   box: (n) => `box ${n}`,
   boxWord: "folded",
-  ofBox: (neurons, spikes) => `${count(neurons, "neuron")}, ${spikes} ${plural(spikes, "spike")}`,
-  ofBoxOfNet: (nodes, tokens) => `${count(nodes, "node")}, ${tokens} ${plural(tokens, "token")}`,
+  ofBox: (neurons, spikes) => `${count(neurons, "neuron")}, ${grouped(spikes)} ${plural(spikes, "spike")}`,
+  ofBoxOfNet: (nodes, tokens) => `${count(nodes, "node")}, ${grouped(tokens)} ${plural(tokens, "token")}`,
   nothingToFold: "Select several neurons, or one of a population.",
   nothingToFoldInNet: "Select several places and transitions, or one of a population.",
   insertModule: "Insert a module",
@@ -271,6 +274,7 @@ export const texts = {
   // ---- what happened ----
   history: "Configurations",
   happened: "What happened",
+  collapse: "Hide or show what happened (t)",
   table: "Table",
   raster: "Raster",
   counts: "Counts",
@@ -327,15 +331,17 @@ export const texts = {
     ["Home, End", "to the beginning; run to the end"],
     ["a, c, d, Delete", "add a neuron; connect, duplicate, remove what is selected"],
     ["g", "draw what is selected, or its population, as one box; unfold it"],
-    ["r, Ctrl+A, Escape", "rename; select all, nothing"],
+    ["r, i", "rename; to the rules of the selected neuron"],
+    ["Ctrl+A, Escape", "select all, nothing"],
     ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
     ["Shift", "select several: click, press Enter, or draw a rectangle"],
-    ["Tab, arrows", "from neuron to neuron, once one is focused; Enter selects it, and Enter again goes to its rules"],
+    ["Tab, arrows", "from neuron to neuron, once one is focused; Enter selects it"],
     ["Enter, Ctrl+Enter, Escape", "in a field: apply (in the rules with Ctrl); back to the drawing"],
     ["e", "from the focused neuron to its synapses, one after the other; Enter edits one, Delete removes it, Escape goes back"],
     ["Alt+arrows", "move what is selected; with Shift by less"],
     ["/", "search: a name, or a condition such as n3 > 2"],
     ["1, 2, 3", "system, graph, text"],
+    ["t", "hide or show the table below the drawing"],
     ["+, −, f", "larger, smaller, show all"],
     ["o, s, p", "open, save, export"],
     ["Ctrl+Enter", "read the text, when it is edited"],

@@ -4,9 +4,8 @@ const LEAST = 0.05;
 const MOST = 4;
 const LARGEST_FIT = 1.25;
 const LEGIBLE = 0.62; // the letters have 8 pixels
-// Pixels around a drawing that is shown whole, and below it, where the legend stands.
+// Pixels around a drawing that is shown whole.
 const ROOM = 24;
-const BELOW = 24;
 const ASIDE = 36; // right of it, where the buttons for zooming stand
 
 export class Viewport {
@@ -41,11 +40,11 @@ export class Viewport {
     this.isFitted = true;
     const { width, height } = this.svg.getBoundingClientRect();
     if (width === 0 || height === 0) return;
-    const scale = Math.min((width - 2 * ROOM - ASIDE) / box.width, (height - 2 * ROOM - BELOW) / box.height);
+    const scale = Math.min((width - 2 * ROOM - ASIDE) / box.width, (height - 2 * ROOM) / box.height);
     this.least = Math.min(LEAST, scale);
     this.scale = Math.min(Math.max(scale, point === null ? this.least : LEGIBLE), LARGEST_FIT);
     this.x = placed(width - ASIDE, box.x, box.width, this.scale, point?.x);
-    this.y = placed(height - BELOW, box.y, box.height, this.scale, point?.y);
+    this.y = placed(height, box.y, box.height, this.scale, point?.y);
     this.apply();
   }
 
@@ -108,12 +107,12 @@ export class Viewport {
     this.apply();
   }
 
-  // Whether all of a box is seen, and nothing of it lies below the legend.
+  // Whether all of a box is seen.
   contains(box) {
     const { width, height } = this.size();
     const [left, top] = [box.x * this.scale + this.x, box.y * this.scale + this.y];
     const bottom = top + box.height * this.scale;
-    return left >= 0 && top >= 0 && left + box.width * this.scale <= width && bottom <= height - BELOW;
+    return left >= 0 && top >= 0 && left + box.width * this.scale <= width && bottom <= height;
   }
 
   // Whether the middle of a box is seen.
@@ -127,9 +126,8 @@ export class Viewport {
   reveal(box) {
     const { width, height } = this.size();
     if (width === 0 || this.sees(box)) return;
-    const [x, y] = this.middleOf(box);
-    this.x += width / 2 - x;
-    this.y += height / 2 - y;
+    this.x += shiftInto(width, box.x * this.scale + this.x, box.width * this.scale);
+    this.y += shiftInto(height, box.y * this.scale + this.y, box.height * this.scale);
     this.isFitted = false;
     this.apply();
   }
@@ -159,6 +157,12 @@ function placed(room, start, size, scale, point) {
   if (point === undefined || size * scale <= room - 2 * ROOM) return middle;
   const [first, last] = [ROOM - start * scale, room - ROOM - (start + size) * scale];
   return Math.min(Math.max(room / 2 - point * scale, last), first);
+}
+
+// How far something of that size has to be moved to be in a room.
+function shiftInto(room, start, size) {
+  if (size > room - 2 * ROOM) return (room - size) / 2 - start;
+  return Math.min(Math.max(start, ROOM), room - ROOM - size) - start;
 }
 
 function distance(a, b) {
