@@ -303,7 +303,7 @@ def test_the_lower_part_leaves_its_room_to_the_drawing(visit):
 
 
 def test_a_transition_shows_its_arcs(visit):
-    page = visit("net.lsn", model_text(net_of_text("t: x*2 -> y", {"x": 3}), "lsn")[0])
+    page = visit("net.lsn", model_text(net_of_text("t: 2x -> y", {"x": 3}), "lsn")[0])
     page.locator("#step:not([disabled])").wait_for()
     transition = page.locator("#network .transition")
     assert transition.get_attribute("aria-label") == "transition t: may fire"
