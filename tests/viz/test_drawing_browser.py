@@ -1,5 +1,7 @@
 """Where boxes and arrows of the page's drawings stand, and what is marked in them, in Chromium."""
 
+import itertools
+
 import pytest
 
 import snpjax as snp
@@ -312,3 +314,23 @@ def test_a_transition_shows_its_arcs(visit):
     assert links.all_text_contents() == ["arc from x to t, weight 2", "arc from t to y, weight 1"]
     links.first.click()
     shown(page.locator("#edit-weight")).to_have_value("2")
+
+
+def test_a_neuron_that_gains_rules_leaves_room(visit):
+    stack = snp.SpikingSystem(
+        [snp.Neuron(name, 1, ["a -> a"]) for name in "xyz"],
+        [("x", "y"), ("y", "z")],
+        notes={"positions": {"x": [0, 0], "y": [0, 90], "z": [0, 180]}},
+    )
+    page = opened(visit, stack, size=(1280, 900))
+    before = places(page)
+    page.locator("#network .neuron").first.click()
+    page.fill("#edit-rules", "a -> a\na^2 -> a\na^3 -> a\na^4 -> a\na^5 -> a")
+    page.press("#edit-rules", "Control+Enter")
+    shown(page.locator("#network .rule")).to_have_count(7)
+    boxes = [x.bounding_box() for x in page.locator("#network .neuron .body").all()]
+    for one, other in itertools.pairwise(boxes):
+        assert other["y"] - one["y"] - one["height"] > 10
+    page.keyboard.press("Control+z")
+    shown(page.locator("#network .rule")).to_have_count(3)
+    assert places(page) == before

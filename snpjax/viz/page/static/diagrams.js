@@ -5,7 +5,7 @@ import { placeLabels, sampled } from "./labels.js";
 import { arrange, labelSize } from "./layout.js";
 import { MiniMap } from "./minimap.js";
 import { Overview } from "./overview.js";
-import { endsOf } from "./places.js";
+import { endsOf, makeRoom } from "./places.js";
 import { detour, meets } from "./routes.js";
 import { Viewport } from "./viewport.js";
 
@@ -65,8 +65,12 @@ export class Diagram extends EventTarget {
   draw(nodes, edges, { positions = null, isExact = false, routes = null, keep = false, places = null, parents = null } = {}) {
     const own = this.svg.parentNode.getBoundingClientRect();
     const room = own.width > 0 ? own : this.svg.closest(".stage").getBoundingClientRect(); // it is hidden
-    if (places === null) arrange(nodes, edges, { room, positions, isExact, isRead: this.isRead });
-    else places.arrange(nodes, edges, parents);
+    if (places === null) {
+      arrange(nodes, edges, { room, positions, isExact, isRead: this.isRead });
+      makeRoom(nodes, nodes.filter((node) => node.hasGrown));
+    } else {
+      places.arrange(nodes, edges, parents);
+    }
     this.nodes = new Map(nodes.map((node) => [node.id, node]));
     this.edges = edges;
     this.raised = null;

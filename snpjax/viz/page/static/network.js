@@ -172,7 +172,12 @@ export class Network extends EventTarget {
     const places = own?.places ?? before?.places ?? new Map();
     if (before === null || !isSameDrawing(names, places, positions)) return { positions, isExact: false };
     const place = (name, index) => places.get(name) ?? positions?.[index] ?? expected.shift() ?? this.free([0, 0]);
-    const { offsets, routes } = own ?? before;
+    const { offsets, routes, sizes } = own ?? before;
+    names.forEach((name, neuron) => {
+      const node = this.neurons[neuron];
+      const [width, height] = sizes.get(name) ?? [Infinity, Infinity];
+      node.hasGrown = node.width > width + 1 || node.height > height + 1;
+    });
     for (const node of ends) node.offset = offsets.get(endOf(node, names));
     return { positions: names.map(place), isExact: true, routes };
   }
@@ -200,6 +205,7 @@ export class Network extends EventTarget {
     const offset = (node) => [node.x - this.neurons[node.beside].x, node.y - this.neurons[node.beside].y];
     return {
       places: new Map(this.neurons.map(place)),
+      sizes: new Map(this.neurons.map((node, neuron) => [neurons[neuron]?.name ?? node.label, [node.width, node.height]])),
       offsets: new Map(ends.map((node) => [endOf(node, names), offset(node)])),
       routes: this.diagram.routes(),
     };

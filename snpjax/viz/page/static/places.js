@@ -5,6 +5,8 @@ const GAP = { across: 40, down: 36 };
 const GAP_OF_NEW = { across: 110, down: 80 }; // so that synapses between them are seen
 const NEW = { width: 150, height: 90 }; // what a new neuron becomes
 const BESIDE = 34; // between a neuron and its input or output
+const LEAST_GAP = 18; // that an edit leaves between boxes
+const MOST_PUSHED = 200;
 const FARTHEST = 30; // boxes from the parent
 
 // Where boxes and arrows of one computation were drawn.
@@ -56,6 +58,22 @@ export function placeEnds(nodes) {
   for (const node of ends) {
     boxes.placeBeside(node, at.get(node.beside));
     boxes.add(node);
+  }
+}
+
+// Boxes that became larger push those that they would meet or touch away, and these others.
+export function makeRoom(nodes, grown) {
+  const pushing = [...grown];
+  for (let i = 0; i < Math.min(pushing.length, MOST_PUSHED); i += 1) {
+    const box = pushing[i];
+    for (const other of nodes) {
+      const across = (box.width + other.width) / 2 + LEAST_GAP - Math.abs(other.x - box.x);
+      const down = (box.height + other.height) / 2 + LEAST_GAP - Math.abs(other.y - box.y);
+      if (other === box || across <= 0 || down <= 0) continue;
+      if (across < down) other.x += other.x < box.x ? -across : across;
+      else other.y += other.y < box.y ? -down : down;
+      pushing.push(other);
+    }
   }
 }
 
