@@ -1,6 +1,7 @@
 """Where boxes and arrows of the page's drawings stand, and what is marked in them, in Chromium."""
 
 import itertools
+import json
 
 import pytest
 
@@ -334,3 +335,16 @@ def test_a_neuron_that_gains_rules_leaves_room(visit):
     page.keyboard.press("Control+z")
     shown(page.locator("#network .rule")).to_have_count(3)
     assert places(page) == before
+
+
+def test_many_neurons_stand_in_the_order_of_their_names(visit):
+    names = [f"n{i}" for i in range(200)]
+    pairs = [(f"n{i}", f"n{(7 * i + 3) % 200}") for i in range(200)]
+    crossing = [(f"n{i}", f"n{(31 * i + 50) % 200}") for i in range(200)]
+    synapses = [(s, t) for s, t in {*pairs, *crossing} if s != t]
+    many = snp.SpikingSystem([snp.Neuron(name, 1, ["a -> a"]) for name in names], sorted(synapses))
+    page = opened(visit, many)
+    page.keyboard.press("a")
+    shown(page.locator("#subtitle")).to_contain_text("201 neurons")
+    found = json.loads(page.input_value("#text"))["notes"]["positions"]
+    assert sorted(names, key=lambda name: found[name][::-1]) == names

@@ -159,5 +159,6 @@ function inRows(nodes, room) {
     const node = at.get(id);
     node.x = (index % columns) * width;
     node.y = Math.floor(index / columns) * height;
+    node.isRowStart = index % columns === 0;
   });
 }

@@ -11,6 +11,7 @@ const LEAST_SHAPE = 8; // pixels
 const SMALL = 18; // below that height a shape is filled
 const LEAST_NAMED = 11;
 const LETTER = 5.2; // pixels
+const ROW_NAME = 15;
 const READABLE = 8; // pixels of a letter's height
 const COLOURS = ["ground", "panel", "ink", "soft", "edge", "accent", "tint", "fire", "fire-tint", "closed", "closed-line"];
 
@@ -173,6 +174,7 @@ export class Overview {
     const least = Math.min(LEAST_SHAPE, 0.8 * this.spacing * scale);
     const hasNames = 13 * scale >= READABLE;
     pen.textBaseline = "middle";
+    let free = -Infinity; // from where on a row may have its name
     for (const node of this.nodes) {
       if (node.group) continue; // it is drawn above
       const across = Math.max(node.width * scale, least);
@@ -183,7 +185,19 @@ export class Overview {
       this.drawShape(pen, node, left, top, across, down);
       if (hasNames) this.drawWords(pen, node, left, top, across, scale);
       else if (down >= LEAST_NAMED) this.drawName(pen, node, left, top, across, down);
+      else if (node.isRowStart && top >= free) {
+        this.drawRowName(pen, node, left, top + down / 2);
+        free = top + ROW_NAME;
+      }
     }
+  }
+
+  // What a row of shapes without names begins with, where there is room on its left.
+  drawRowName(pen, { title }, left, middle) {
+    pen.fillStyle = this.colour("soft");
+    pen.font = "11px system-ui, sans-serif";
+    pen.textAlign = "right";
+    if (pen.measureText(title).width + 8 < left) pen.fillText(title, left - 6, middle);
   }
 
   drawShape(pen, node, left, top, across, down) {
