@@ -5,6 +5,7 @@ import { element } from "./dom.js";
 
 const SIZE = { width: 168, height: 112 };
 const ROOM = 6;
+const INSET = 14; // from the corner of the drawing
 const LEAST = 1.6; // pixels of a box
 const IDLE = 60; // milliseconds until boxes are drawn again
 
@@ -56,6 +57,7 @@ export class MiniMap {
     const { viewport } = this.diagram;
     this.canvas.hidden = this.box === undefined || this.diagram.nodes.size < 2 || viewport.contains(this.box);
     if (this.canvas.hidden) return;
+    this.stepAside();
     if (this.isStale) this.drawBoxes();
     const pen = this.canvas.getContext("2d");
     pen.setTransform(1, 0, 0, 1, 0, 0);
@@ -70,6 +72,27 @@ export class MiniMap {
     pen.lineWidth = 2;
     const [x, y] = [Math.max(left, 1), Math.max(top, 1)];
     pen.strokeRect(x, y, Math.min(right, SIZE.width - 1) - x, Math.min(bottom, SIZE.height - 1) - y);
+  }
+
+  // In the corner where the fewest boxes lie below it: they can be reached.
+  stepAside() {
+    const { diagram } = this;
+    if (diagram.isLarge) return;
+    const { viewport } = diagram;
+    const { width, height } = viewport.size();
+    const covered = ([left, top]) =>
+      [...diagram.nodes.values()].filter((node) => {
+        const x = (node.x - node.width / 2) * viewport.scale + viewport.x;
+        const y = (node.y - node.height / 2) * viewport.scale + viewport.y;
+        const isAcross = x < left + SIZE.width && x + node.width * viewport.scale > left;
+        return isAcross && y < top + SIZE.height && y + node.height * viewport.scale > top;
+      }).length;
+    const [right, bottom] = [width - SIZE.width - INSET, height - SIZE.height - INSET];
+    const corners = [["", [right, INSET]], ["left", [INSET, INSET]], ["left below", [INSET, bottom]]];
+    const counts = corners.map(([, corner]) => covered(corner));
+    const [kind] = corners[counts.indexOf(Math.min(...counts))];
+    this.canvas.className = `minimap ${kind}`.trim();
+    this.canvas.style.pointerEvents = Math.min(...counts) > 0 ? "none" : ""; // what lies below can be clicked
   }
 
   drawBoxes() {
