@@ -144,12 +144,9 @@ export class Inspector {
       name = field.value.trim(); // Enter also changes the field
       const before = this.name;
       const isFree = run.names().every((other) => other !== name);
-      if (isFree && before !== null) {
-        this.drafts.delete(before);
-        this.name = name; // under which it is shown next, with what is typed
-      }
+      if (isFree && before !== null) this.move(before, name); // it is shown next with what is typed
       const keep = (text) => {
-        if (isFree) this.name = before;
+        if (isFree) this.move(this.name, before);
         refuse(text);
       };
       this.onchange?.([{ do: "rename", neuron, name: field.value }], { select: [neuron], refuse: keep });
@@ -157,6 +154,14 @@ export class Inspector {
     const { problem, refuse } = problemOf(field);
     field.addEventListener("change", rename);
     return element("form", { submit: rename }, element("label", { for: "edit-name" }, texts.name), field, problem);
+  }
+
+  // The neuron has another name, also for an edit that is on its way.
+  move(before, name) {
+    const draft = this.drafts.get(before);
+    this.drafts.delete(before);
+    if (draft !== undefined) this.drafts.set(name, draft);
+    this.name = name;
   }
 
   leave(field, neuron) {
@@ -327,17 +332,19 @@ export class Inspector {
     if (typed === null) return;
     const { name, spikes, rules } = typed;
     clearTimeout(this.timer);
+    const nameNow = () => [...this.drafts.keys()].find((key) => this.drafts.get(key) === typed);
     await this.next(async () => {
       const neuron = this.run.system?.neurons.findIndex((other) => other.name === name) ?? -1;
-      if (neuron < 0 || this.drafts.get(name) !== typed) return; // typed again
+      if (neuron < 0 || nameNow() === undefined) return; // typed again
       try {
         const barred = this.isBarred?.();
         if (barred) throw new Refusal(barred);
         const answer = await ask("edit", { model: this.run.model, neuron, spikes, rules });
-        if (this.drafts.get(name) !== typed) return;
+        const own = nameNow();
+        if (own === undefined) return;
         if (!answer.read) throw new Refusal(answer.findings[0].message);
-        this.drafts.delete(name);
-        if (this.name === name) this.settle(typed);
+        this.drafts.delete(own);
+        if (this.name === own) this.settle(typed);
         this.onleft?.(answer);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;

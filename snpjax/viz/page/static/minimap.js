@@ -7,18 +7,25 @@ const SIZE = { width: 168, height: 112 };
 const ROOM = 6;
 const INSET = 14; // from the corner of the drawing
 const LEAST = 1.6; // pixels of a box
+const LITTLE = 1.6; // times the view, of a drawing for which no map covers a box
 const IDLE = 60; // milliseconds until boxes are drawn again
 
 export class MiniMap {
   constructor(diagram) {
     this.diagram = diagram;
+    this.corner = 0; // of those that `stepAside` has
+    this.isDragged = false;
     this.canvas = element("canvas", { class: "minimap", "aria-hidden": "true", hidden: true, ...this.pixels() });
     this.boxes = element("canvas", this.pixels());
     diagram.svg.parentNode.append(this.canvas);
     this.canvas.addEventListener("pointerdown", (event) => {
       event.preventDefault();
       this.canvas.setPointerCapture(event.pointerId);
+      this.isDragged = true;
       this.go(event);
+    });
+    this.canvas.addEventListener("lostpointercapture", () => {
+      this.isDragged = false;
     });
     this.canvas.addEventListener("pointermove", (event) => event.buttons && this.go(event));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.change());
@@ -57,7 +64,10 @@ export class MiniMap {
     const { viewport } = this.diagram;
     this.canvas.hidden = this.box === undefined || this.diagram.nodes.size < 2 || viewport.contains(this.box);
     if (this.canvas.hidden) return;
-    this.stepAside();
+    if (!this.isDragged && this.stepAside() > 0 && this.excess() < LITTLE) {
+      this.canvas.hidden = true; // panning shows the rest as soon as the map would
+      return;
+    }
     if (this.isStale) this.drawBoxes();
     const pen = this.canvas.getContext("2d");
     pen.setTransform(1, 0, 0, 1, 0, 0);
@@ -74,10 +84,18 @@ export class MiniMap {
     pen.strokeRect(x, y, Math.min(right, SIZE.width - 1) - x, Math.min(bottom, SIZE.height - 1) - y);
   }
 
-  // In the corner where the fewest boxes lie below it: they can be reached.
+  // How many times as long as the view the drawing is.
+  excess() {
+    const { viewport } = this.diagram;
+    const { width, height } = viewport.size();
+    return Math.max(this.box.width / width, this.box.height / height) * viewport.scale;
+  }
+
+  // Into the corner where the fewest boxes lie below it; it stays where no other one has fewer.
+  // Returns how many.
   stepAside() {
     const { diagram } = this;
-    if (diagram.isLarge) return;
+    if (diagram.isLarge) return 0;
     const { viewport } = diagram;
     const { width, height } = viewport.size();
     const covered = ([left, top]) =>
@@ -88,11 +106,15 @@ export class MiniMap {
         return isAcross && y < top + SIZE.height && y + node.height * viewport.scale > top;
       }).length;
     const [right, bottom] = [width - SIZE.width - INSET, height - SIZE.height - INSET];
-    const corners = [["", [right, INSET]], ["left", [INSET, INSET]], ["left below", [INSET, bottom]]];
+    const corners = [[[], [right, INSET]], [["left"], [INSET, INSET]], [["left", "below"], [INSET, bottom]]];
     const counts = corners.map(([, corner]) => covered(corner));
-    const [kind] = corners[counts.indexOf(Math.min(...counts))];
-    this.canvas.className = `minimap ${kind}`.trim();
-    this.canvas.style.pointerEvents = Math.min(...counts) > 0 ? "none" : ""; // what lies below can be clicked
+    const least = Math.min(...counts);
+    if (counts[this.corner] !== least) {
+      this.corner = counts.indexOf(least);
+      this.canvas.className = "minimap";
+      this.canvas.classList.add(...corners[this.corner][0]);
+    }
+    return least;
   }
 
   drawBoxes() {
