@@ -191,3 +191,20 @@ def test_conditions_and_searches_belong_to_a_file(visit):
     opened(page, "other.pli", NATURALS.encode())
     shown(page.locator("#search")).to_have_value("")
     shown(page.locator("#until")).to_have_value("")
+
+
+def test_a_refused_name_leaves_other_neurons_alone(visit):
+    """Also where another neuron was selected before the answer came."""
+    page = visit()
+    release = []
+    page.route("**/api/change", lambda route: release.append(route), times=1)
+    neuron(page, "echo").click()
+    page.fill("#edit-name", "")
+    neuron(page, "output").click()
+    shown(page.locator("#neuron h3")).to_have_text("output")
+    release[0].continue_()
+    shown(page.locator("#message")).to_contain_text("name")
+    page.fill("#edit-spikes", "4")
+    neuron(page, "chooser").click()
+    shown(neuron(page, "output").locator(".count")).to_have_text("4")
+    shown(neuron(page, "echo").locator(".count")).not_to_have_text("4")

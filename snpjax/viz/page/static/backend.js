@@ -19,6 +19,7 @@ export function recording() {
 
 // ---- whether somebody answers ----
 
+const AGAIN = 500; // milliseconds until a question that was lost is asked again
 const PULSE = 5_000; // milliseconds until a question is late, and between two looks for the server
 const MOST_PULSE = 60_000; // between two looks for a Python that is busy
 const returned = []; // what is done when answers come again
@@ -51,7 +52,7 @@ export async function insist(call) {
       return await ask(call);
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error;
-      await new Promise((done) => returned.push(done));
+      await new Promise((done) => (isLost ? returned.push(done) : setTimeout(done, AGAIN)));
     }
   }
 }

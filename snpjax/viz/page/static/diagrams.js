@@ -11,6 +11,7 @@ import { Viewport } from "./viewport.js";
 
 // With more boxes only those that are near are elements; all are shapes on a canvas below.
 const MOST_ELEMENTS = 150;
+const MOST_AVOIDED = 50_000; // pairs of an arrow and a box for which ways around boxes are sought
 const NEAR = 0.5; // the scale from which on they are
 
 // Marked edges are moved above the others, unless that takes longer than it helps.
@@ -123,13 +124,14 @@ export class Diagram extends EventTarget {
   avoidBoxes() {
     if (this.isLarge) return;
     const boxes = [...this.nodes.values()];
+    const isDense = this.edges.length * boxes.length > MOST_AVOIDED;
     for (const edge of this.edges) {
       const { from, to, points } = edge;
       if (from === to) continue;
       const others = boxes.filter((box) => box !== from && box !== to);
       if (points && !meets(pairs(points), others)) continue;
       edge.points = null;
-      if (!meets(pairs(straight(from, to, edge.isTwin)), others)) continue;
+      if (isDense || !meets(pairs(straight(from, to, edge.isTwin)), others)) continue;
       const way = detour(from, to, boxes, edge.isTwin && edge.source > edge.target);
       edge.points = way === null ? null : bordered(way.map(([x, y]) => ({ x, y })), from, to);
     }

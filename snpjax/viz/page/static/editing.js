@@ -67,6 +67,10 @@ export class Editing {
     } else if (!isEdit) {
       this.before = [];
     }
+    if (!isEdit) {
+      clearTimeout(this.nudged); // it moved what is no longer shown
+      this.nudged = null;
+    }
     this.after = [];
     this.now = answer;
     this.cancel();
@@ -75,7 +79,7 @@ export class Editing {
 
   // A text that was opened and not read takes the place of what is shown; undo takes that back.
   drafted({ name, text }) {
-    this.keep(this.now);
+    if (!this.now.isDraft) this.keep(this.now);
     this.after = [];
     this.now = { name, text, format: "", isDraft: true };
     this.renew();
@@ -183,12 +187,16 @@ export class Editing {
   }
 
   remove() {
-    const { nodes, edge } = this.network.selection;
-    if (nodes.size === 0 && edge === null) return undefined;
-    const gone = edge === null ? [] : (edge.merged ?? [edge]);
-    const synapses = gone.map(({ source, target }) => [source, target]);
-    const operation = { do: "remove", neurons: [...nodes], synapses, kind: edge?.shape };
-    return this.change([operation], { select: gone.slice(0, 1).map(({ source }) => source), gone: nodes });
+    this.settle();
+    return this.next(() => {
+      // Read now: edits before this one number neurons anew.
+      const { nodes, edge } = this.network.selection;
+      if (nodes.size === 0 && edge === null) return undefined;
+      const gone = edge === null ? [] : (edge.merged ?? [edge]);
+      const synapses = gone.map(({ source, target }) => [source, target]);
+      const operation = { do: "remove", neurons: [...nodes], synapses, kind: edge?.shape };
+      return this.make([operation], { select: gone.slice(0, 1).map(({ source }) => source), gone: nodes });
+    });
   }
 
   duplicate() {
@@ -221,7 +229,7 @@ export class Editing {
   async make(operations, { select = [], fromNumber = null, gone = new Set(), places = [], edge = null, note = null, refuse = this.say }) {
     const { run, network } = this;
     const barred = this.isBarred?.();
-    if (barred) return void this.say(barred);
+    if (barred) return void refuse(barred);
     network.remember();
     const positions = this.hasPositions ? network.positions() : null;
     const isPlaced = positions === null || operations[0].do === "move" || areNear(positions, run.system.positions);

@@ -88,7 +88,6 @@ export class Inspector {
         submit: (event) => this.submit(event),
         mousedown: (event) => event.target.closest("button") && event.preventDefault(), // the field keeps the focus
         // Whether another window has the focus then is known a moment later.
-        // Whether another window has the focus then is known a moment later.
         focusout: ({ relatedTarget }) => {
           if (form.contains(relatedTarget) || relatedTarget?.closest("#incoming")) return; // which decides of it
           setTimeout(() => {
@@ -144,10 +143,12 @@ export class Inspector {
       name = field.value.trim(); // Enter also changes the field
       const before = this.name;
       const isFree = run.names().every((other) => other !== name);
-      if (isFree && before !== null) this.move(before, name); // it is shown next with what is typed
+      const wanted = name;
+      if (isFree && before !== null) this.move(before, wanted); // it is shown next with what is typed
       const keep = (text) => {
-        if (isFree) this.move(this.name, before);
-        refuse(text);
+        if (isFree && before !== null) this.move(wanted, before);
+        if (field.isConnected) refuse(text);
+        else this.onrefused?.(text);
       };
       this.onchange?.([{ do: "rename", neuron, name: field.value }], { select: [neuron], refuse: keep });
     };
@@ -161,7 +162,7 @@ export class Inspector {
     const draft = this.drafts.get(before);
     this.drafts.delete(before);
     if (draft !== undefined) this.drafts.set(name, draft);
-    this.name = name;
+    if (this.name === before) this.name = name;
   }
 
   leave(field, neuron) {

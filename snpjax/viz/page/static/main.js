@@ -73,12 +73,12 @@ function zoom(how) {
 function show(answer, { isFile = true } = {}) {
   const isFirst = editing.now === null;
   if (!answer.read && run.system !== null) return void (isFile ? unread(answer) : editor.refuse(answer));
-  const draft = isFirst ? null : editor.draft();
+  const draft = opened === null ? null : editor.draft();
   if (isFile && !answer.edited) saves.set(answer);
   if (draft !== null && draft.text !== answer.text) editing.keep(draft);
   if (isFile) forgetFields();
   network.forget();
-  shown(answer, [], { isEdit: !isFirst });
+  shown(answer, [], { isEdit: !isFirst || draft !== null });
 }
 
 // What was searched in another file, and where its runs pause.
@@ -231,11 +231,12 @@ inspector.onedit = (answer, neuron) => {
 // Fields that were left are applied; what is selected and typed meanwhile stays.
 inspector.onleft = (answer) => {
   const field = document.activeElement.closest("#neuron input, #neuron textarea");
+  const isTyped = field && field.value !== (field === inspector.rules ? inspector.before : field.defaultValue);
   network.remember();
   shown(answer, [...network.selection.nodes], { isEdit: true });
   const own = field && find(field.id);
   if (!own) return;
-  if (field.value !== field.defaultValue) own.value = field.value;
+  if (isTyped) own.value = field.value;
   own.focus();
 };
 inspector.onrefused = (text) => transport.say(text);
@@ -261,6 +262,7 @@ addEventListener("drop", (event) => {
 listenForKeys({ transport, tabs, zoom });
 collapsible();
 
+watchServer();
 const begun = isRecorded ? recording() : await insist("begin");
 editor.formats(begun.formats);
 if (!isRecorded) editing.palette(begun.palette);
@@ -295,6 +297,5 @@ whenReturned(() => {
   if (run.isStuck) transport.attempt(() => run.first());
 });
 if (begun.graph) graph.show(begun.graph);
-watchServer();
 document.body.classList.add("ready");
 performance.mark("ready");

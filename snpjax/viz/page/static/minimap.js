@@ -65,7 +65,7 @@ export class MiniMap {
     this.canvas.hidden = this.box === undefined || this.diagram.nodes.size < 2 || viewport.contains(this.box);
     if (this.canvas.hidden) return;
     if (!this.isDragged && this.stepAside() > 0 && this.excess() < LITTLE) {
-      this.canvas.hidden = true; // panning shows the rest as soon as the map would
+      this.canvas.hidden = true; // panning reveals hidden boxes as easily
       return;
     }
     if (this.isStale) this.drawBoxes();
@@ -91,8 +91,7 @@ export class MiniMap {
     return Math.max(this.box.width / width, this.box.height / height) * viewport.scale;
   }
 
-  // Into the corner where the fewest boxes lie below it; it stays where no other one has fewer.
-  // Returns how many.
+  // Move to the corner that covers the fewest boxes; stay on a tie. Returns how many it covers.
   stepAside() {
     const { diagram } = this;
     if (diagram.isLarge) return 0;
