@@ -103,7 +103,7 @@ def test_undo_restores_the_drawing(visit):
     page.locator("#network .neuron").nth(1).click()
     page.fill("#edit-name", "other")
     page.keyboard.press("Enter")
-    shown(page.locator("#edit-name")).to_have_value("other")
+    shown(page.locator("#network .neuron .name").nth(1)).to_have_text("other")  # it is drawn
     assert {"left" if name == "other" else name: at for name, at in places(page).items()} == before
     assert lines(page) == arrows  # they still run around boxes
     box = page.locator("#network .neuron").nth(3).bounding_box()

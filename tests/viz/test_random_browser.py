@@ -108,6 +108,7 @@ class Hand:
         """The first model, from nothing that was done."""
         self.page.keyboard.press("Escape")
         self.page.evaluate("document.querySelector('dialog[open]')?.close()")
+        self.page.evaluate("window.confirm = () => true")  # what was typed may be lost
         file = {"name": "n.pli", "mimeType": "text/plain", "buffer": NATURALS.encode()}
         self.page.set_input_files("#file", file)
         self.page.wait_for_function(
