@@ -1,5 +1,6 @@
 """Arguments that several functions check in the same way."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -45,10 +46,12 @@ def relayed(model: RelaxedSystem, neurons: slice) -> int | None:
     return most if most and is_relay else None
 
 
-def check_sent(given: Any, name: str, most: int | None) -> None:
-    """Refuse NaN, and counts of inputs above `most`, which no rule sends. Traced numbers pass."""
+def check_sent(given: Any, name: str, most_of: Callable[[], int | None]) -> None:
+    """Refuse NaN, and counts of inputs above `most_of()`, which no rule sends. Numbers that are
+    traced or on other devices pass, for which the most is not computed."""
     if isinstance(given, Tracer) or not is_on_host(given):
         return
+    most = most_of()
     values = np.asarray(given)
     if place := first_place(np.isnan(values)):
         raise ValueError(f"`{name}` is nan {place}. Give numbers of spikes.")

@@ -227,7 +227,7 @@ class CrossEntropy(eqx.Module):
         counts, labels = columns
         if isinstance(model, AbstractPopulationNetwork) and is_on_host(counts):
             whole_counts(counts, f"{name}[0]")
-            check_sent(counts, f"{name}[0]", model.most_relayed)
+            check_sent(counts, f"{name}[0]", lambda: model.most_relayed)
         _check_axes(labels, f"{name}[1]")
         samples = jax.ShapeDtypeStruct((2, *counts.shape[1:]), jnp.float32)
         own = jax.ShapeDtypeStruct((2,), jnp.int32)

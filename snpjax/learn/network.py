@@ -124,7 +124,7 @@ def checked_counts(
         batch = f"(paths, {size})" if network.batch_first else f"({size}, paths)"
         hint = batch_hint(counts, size, network.batch_first)
         raise ValueError(f"`counts` has the shape {counts.shape}. Give ({size},) or {batch}.{hint}")
-    check_sent(counts, "counts", network.most_relayed)
+    check_sent(counts, "counts", lambda: network.most_relayed)
     return counts.T if network.batch_first else counts
 
 
@@ -137,7 +137,7 @@ def checked_input(
     if input is None:
         return None
     input = jnp.asarray(input, jnp.float32)
-    check_sent(input, "input", network.most_relayed)
+    check_sent(input, "input", lambda: network.most_relayed)
     is_moved = network.batch_first and counts.ndim == 2
     moved = jnp.moveaxis(input, 0, -1) if is_moved and input.ndim else input
     if moved.ndim == 0 or len(moved) > network.steps or moved.shape[1:] != counts.shape:

@@ -36,7 +36,7 @@ def check_train(
             f"and `paths` as a {where} axis if there are several."
             + (batch_hint(train, inputs, batch_first) if train.ndim == 3 else "")
         )
-    check_sent(train, "train", None)
+    check_sent(train, "train", lambda: None)
 
 
 def batch_hint(given: Float[Array, "..."], size: int, batch_first: bool) -> str:

@@ -87,7 +87,7 @@ class NirNetwork(eqx.Module):
                 f"`train` has the shape {train.shape}. Give up to {steps} steps of {size} inputs, "
                 "and `paths` as a third axis if there are several."
             )
-        check_sent(train, "train", relayed(self.neurons, slice(0, size)))
+        check_sent(train, "train", lambda: relayed(self.neurons, slice(0, size)))
         others = len(self.neurons.names) - size
         given = jnp.pad(train, ((0, 0), (0, others), *((0, 0),) * (train.ndim - 2)))
         return run(self.model, steps=steps, input=given, keep_configurations=keep_configurations)

@@ -120,7 +120,7 @@ def _remarks(system: SpikingSystem) -> list[str]:
     """What a reader of the picture has to know besides."""
     remarks: list[str] = []
     if system.variant is not None:
-        remarks.append(_WORDS.get(type(system.variant).__name__, f"{_words(system.variant)}"))
+        remarks.append(_WORDS.get(type(system.variant).__name__, _words(system.variant)))
     if not system.compatibility.is_textbook:
         remarks.append(f"{system.compatibility}")
     if system.level == "strict":
