@@ -189,7 +189,7 @@ export class Editing {
   remove() {
     this.settle();
     return this.next(() => {
-      // Read now: edits before this one number neurons anew.
+      // Read now: edits before this one number neurons again.
       const { nodes, edge } = this.network.selection;
       if (nodes.size === 0 && edge === null) return undefined;
       const gone = edge === null ? [] : (edge.merged ?? [edge]);
