@@ -70,7 +70,7 @@ def check(
     progress: Callable[[int, int], None] | None = ...,
     induction: bool = ...,
     reductions: Sequence[AbstractReduction] | None = ...,
-    seconds: float | None = ...,
+    seconds: float | Patience | None = ...,
 ) -> Verdict[ConfigurationsT, StepsT]: ...
 @overload
 def check(
@@ -93,7 +93,7 @@ def check(
     progress: Callable[[int, int], None] | None = ...,
     induction: bool = ...,
     reductions: Sequence[AbstractReduction] | None = ...,
-    seconds: float | None = ...,
+    seconds: float | Patience | None = ...,
 ) -> tuple[Verdict[ConfigurationsT, StepsT], ...]: ...
 @on_host("check")
 def check(
@@ -116,7 +116,7 @@ def check(
     progress: Callable[[int, int], None] | None = None,
     induction: bool = True,
     reductions: Sequence[AbstractReduction] | None = None,
-    seconds: float | None = None,
+    seconds: float | Patience | None = None,
 ) -> Verdict[ConfigurationsT, StepsT] | tuple[Verdict[ConfigurationsT, StepsT], ...]:
     """Whether a property holds of all computations of a system.
 
@@ -146,7 +146,8 @@ def check(
       than 4,096 configurations.
     - `seconds`: the time for all of that, for each graph; `None` for no limit. When it is over, or
       after the first Ctrl-C, the verdict is about what was found until then. A second Ctrl-C is an
-      exception.
+      exception. With a `Patience` the time is for all graphs, and another thread may end the
+      search.
 
     **Returns:** a `Verdict`, or of several properties a tuple of verdicts in their order. One step
     is one transition, and halting configurations follow themselves, so that all computations are
@@ -215,7 +216,7 @@ def check(
 
         limit = MAX_CONFIGURATIONS if max_configurations is None else max_configurations
         for number, members in enumerate(groups.values()):
-            patience = Patience(seconds)
+            patience = Patience.of(seconds)
             folder = checkpoint
             if checkpoint is not None and len(groups) > 1:
                 folder = replace(checkpoint, folder=Path(checkpoint.folder) / f"{number}")

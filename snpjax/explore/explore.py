@@ -116,7 +116,7 @@ def explore(
             f"`max_configurations` is {max_configurations} and `max_depth` {max_depth}. Give at "
             "least 1 configuration, and a depth of 0 or more."
         )
-    patience = seconds if isinstance(seconds, Patience) else Patience(seconds)
+    patience = Patience.of(seconds)
     if patience.has_limit and jax.process_count() > 1:
         raise ValueError(
             "The clocks of several processes differ. Leave out `seconds`, and pass "

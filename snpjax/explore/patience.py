@@ -28,6 +28,11 @@ class Patience:
         self._until = None if seconds is None else time.monotonic() + seconds
         self._is_interrupted = False
 
+    @classmethod
+    def of(cls, seconds: "float | Patience | None") -> "Patience":
+        """The patience itself, or one of these seconds."""
+        return seconds if isinstance(seconds, Patience) else cls(seconds)
+
     @property
     def has_limit(self) -> bool:
         """Whether the time is limited."""

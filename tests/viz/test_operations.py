@@ -9,13 +9,13 @@ from hypothesis import given, settings, strategies as st
 import snpjax as snp
 from snpjax.sleptsov import Arcs, SleptsovNet
 from snpjax.testing import systems
+from snpjax.viz.page.arguments import Refused
 from snpjax.viz.page.models import changed_model
 from snpjax.viz.page.net_operations import changed_net
 from snpjax.viz.page.nets import net_json
 from snpjax.viz.page.operations import changed
 from snpjax.viz.page.palette import PALETTE, module_of, palette_json
 from snpjax.viz.page.session import Session
-from snpjax.viz.page.stepping import Refused
 from snpjax.viz.page.texts import MODEL_FORMATS, open_model, serialize
 from tests.support.helpers import many
 

@@ -11,7 +11,8 @@ from snpjax.choice import NO_RULE
 from snpjax.io import model_text
 from snpjax.testing import plastic_systems, reference, variant_systems
 from snpjax.viz.page import Session
-from snpjax.viz.page.stepping import Refused, Stepper
+from snpjax.viz.page.arguments import Refused
+from snpjax.viz.page.stepping import Stepper
 from snpjax.viz.page.subsets import Subsets
 from tests.support.helpers import quietly
 

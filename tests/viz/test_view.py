@@ -26,6 +26,7 @@ from snpjax.io import formats_of, model_text
 from snpjax.sleptsov import Arcs, net_of_text
 from snpjax.testing import reference, reference_sleptsov, systems
 from snpjax.viz.page import PageServer, Session, open_model, recorded_page, server as server_module
+from snpjax.viz.page.arguments import Refused
 from snpjax.viz.page.assets import ASSETS, asset
 from snpjax.viz.page.described import exact, system_json
 from snpjax.viz.page.edits import Edit, edited
@@ -33,7 +34,7 @@ from snpjax.viz.page.explored import graph_json
 from snpjax.viz.page.nets import CHOOSER, NetStepper
 from snpjax.viz.page.properties import verdict_text
 from snpjax.viz.page.server import MAX_CONNECTIONS
-from snpjax.viz.page.stepping import Refused, Stepper
+from snpjax.viz.page.stepping import Stepper
 from snpjax.viz.page.texts import MAX_NEURONS
 from tests.support.command import invoke
 from tests.support.helpers import PAIR, RING, quietly, with_ballast

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from ..._text.surrogates import HALF, lone_surrogate
-from .stepping import Refused
 
 
 #: An operation: `{"do": "connect", "synapses": [[0, 1, 1]]}`.
@@ -12,6 +11,10 @@ Operation: TypeAlias = Mapping[str, Any]
 
 #: The longest name, and the most things that one operation takes.
 _MAX_NAME, _MAX_ITEMS = 200, 50_000
+
+
+class Refused(ValueError):
+    """A request that cannot be answered, such as a step by a rule that does not apply."""
 
 
 def listed(operation: Operation, name: str, most: int = _MAX_ITEMS) -> list[Any]:

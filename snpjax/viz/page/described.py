@@ -48,6 +48,7 @@ def system_json(system: SpikingSystem) -> dict[str, Any]:
         "astrocytes": _astrocytes(system),
         "positions": None if positions is None else positions.tolist(),
         "remarks": _remarks(system),
+        "hasSynapseRules": isinstance(system.variant, SynapseRules),
         "grows": system.is_growing,
         "changes": system.changes_network,
     }

@@ -11,8 +11,10 @@ from ...explore import Graph, explore
 from ...explore.drawing import labels_of_pairs, texts_of
 from ...sleptsov import SleptsovNet
 from ...spiking import SpikingSystem
+from .arguments import Refused
+from .moment import Moment
 from .nets import CHOOSER
-from .stepping import AbstractStepper, Moment, Refused
+from .stepping import AbstractStepper
 
 
 #: More than these are not drawn.

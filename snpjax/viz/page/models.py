@@ -7,14 +7,14 @@ from typing import Any, TypeAlias
 from ...io.errors import MAX_SHOWN, ReadError
 from ...sleptsov import SleptsovNet
 from ...spiking import InvalidSystem, ModelWarning, SpikingSystem
-from .arguments import Operation
+from .arguments import Operation, Refused
 from .described import system_json
 from .edits import Edit, Finding, edited
 from .net_operations import changed_net
 from .nets import NetStepper, edited_net, net_json
 from .operations import changed
 from .queries import Condition
-from .stepping import AbstractStepper, Refused, Rest, Stepper
+from .stepping import AbstractStepper, Rest, Stepper
 from .subsets import ChosenSubset
 from .texts import OpenedModel, check_size, diagnostics_json
 

@@ -10,8 +10,18 @@ import numpy as np
 from ..._text.counts import plural
 from ...sleptsov import Arcs, SleptsovNet
 from ...sleptsov.view.positions import given_positions, with_positions
-from .arguments import Operation, free_name, integer, listed, name_in, node, nodes, point, tuples
-from .stepping import Refused
+from .arguments import (
+    Operation,
+    Refused,
+    free_name,
+    integer,
+    listed,
+    name_in,
+    node,
+    nodes,
+    point,
+    tuples,
+)
 
 
 #: The kinds of arcs from places to transitions, by the field of a net.

@@ -19,7 +19,8 @@ from ...sleptsov.view.positions import given_positions
 from ...sleptsov.view.solution import NetSolution
 from .described import exact
 from .edits import Edit, Finding, number_of
-from .stepping import AbstractStepper, Moment, Reached, Rest, advanced, begun, choice_of_rest
+from .moment import Moment
+from .stepping import AbstractStepper, Reached, Rest, advanced, begun, choice_of_rest
 
 
 #: Who chooses in a net: nobody in particular.

@@ -10,9 +10,19 @@ from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Plasticity
 from ...spiking.model.system import Synapse
 from ...spiking.model.variants import AntiSpikes, Exhaustive
 from ...spiking.view.picture import given_positions
-from .arguments import Operation, free_name, integer, listed, name_in, node, nodes, point, tuples
+from .arguments import (
+    Operation,
+    Refused,
+    free_name,
+    integer,
+    listed,
+    name_in,
+    node,
+    nodes,
+    point,
+    tuples,
+)
 from .palette import ROOM, module_of
-from .stepping import Refused
 
 
 _MAX_TRAIN = 10_000

@@ -7,28 +7,30 @@ import numpy as np
 from ...check import check
 from ...check.query.errors import QueryError
 from ...check.verdict import Status, Verdict
-from ...explore import explore
+from ...explore import Patience, explore
 from ...sleptsov import SleptsovNet
 from ...spiking import SpikingSystem
+from .arguments import Refused
 from .explored import replayed
-from .stepping import AbstractStepper, Moment, Refused
+from .moment import Moment
+from .stepping import AbstractStepper
 
 
 #: How long a search may take, in seconds, and how many configurations it keeps. What is computed in
 #: the graph then has no limit of time of its own.
-_SECONDS, _MOST_CONFIGURATIONS = 30.0, 200_000
+MOST_SECONDS, _MOST_CONFIGURATIONS = 30.0, 200_000
 #: The largest number that is looked for.
 MOST_NUMBER = 10_000
 
 
-def checked(model: SpikingSystem | SleptsovNet, text: str) -> Verdict[Any, Any]:
-    """What is known of a property, after a search of at most half a minute.
+def checked(model: SpikingSystem | SleptsovNet, text: str, patience: Patience) -> Verdict[Any, Any]:
+    """What is known of a property after a search.
 
     **Raises:** `Refused` for a text that is not a query, and models that cannot be explored.
     """
     subject: Any = model  # of one kind or the other
     try:
-        return check(subject, text, seconds=_SECONDS, max_configurations=_MOST_CONFIGURATIONS)
+        return check(subject, text, seconds=patience, max_configurations=_MOST_CONFIGURATIONS)
     except (QueryError, NotImplementedError, ValueError) as error:
         raise Refused(f"{error}") from None
     except MemoryError:
@@ -60,7 +62,9 @@ def witnessed(stepper: AbstractStepper[Any], verdict: Verdict[Any, Any]) -> list
     return replayed(stepper, rules, verdict.spikes, caps=caps, subsets=some)
 
 
-def numbers_json(model: SpikingSystem | SleptsovNet, up_to: int) -> dict[str, Any]:
+def numbers_json(
+    model: SpikingSystem | SleptsovNet, up_to: int, patience: Patience
+) -> dict[str, Any]:
     """The numbers that a system computes, up to one of them, and up to which none is missing.
 
     **Raises:** `Refused` for systems without one output, and those that cannot be explored.
@@ -68,7 +72,7 @@ def numbers_json(model: SpikingSystem | SleptsovNet, up_to: int) -> dict[str, An
     if isinstance(model, SleptsovNet):
         raise Refused("A net computes no numbers between two spikes.")
     try:
-        graph = explore(model, max_configurations=_MOST_CONFIGURATIONS, seconds=_SECONDS)
+        graph = explore(model, max_configurations=_MOST_CONFIGURATIONS, seconds=patience)
         found = graph.intervals(min(up_to, MOST_NUMBER))
     except (NotImplementedError, ValueError) as error:
         raise Refused(f"{error}") from None

@@ -16,7 +16,8 @@ from ...sleptsov import SleptsovNet
 from ...sleptsov.view.configurations import Markings
 from ...spiking import SpikingSystem
 from ...spiking.view.configurations import Configurations
-from .stepping import Moment, Refused
+from .arguments import Refused
+from .moment import Moment
 
 
 #: Where a condition holds among some moments.

@@ -2,7 +2,8 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -10,13 +11,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ... import __version__
-from ...explore import Graph
+from ...explore import Graph, Patience
 from ...io import ReadError, WriteError
 from ...io.errors import MAX_SHOWN
 from ...io.formats import formats_of
 from ...spiking import SpikingSystem
 from ...spiking.model.validity import Level
-from .arguments import integer
+from .arguments import Refused, integer
 from .edits import Edit
 from .explored import MOST_CONFIGURATIONS, explored, follow, graph_json
 from .models import (
@@ -28,11 +29,12 @@ from .models import (
     opened_json,
     stepper_of,
 )
+from .moment import Moment
 from .palette import palette_json
-from .properties import checked, numbers_json, verdict_text, witnessed
+from .properties import MOST_SECONDS, checked, numbers_json, verdict_text, witnessed
 from .queries import condition_of
 from .recorded import page_of
-from .stepping import AbstractStepper, Moment, Refused, Rest
+from .stepping import AbstractStepper, Rest
 from .subsets import ChosenSubset
 from .texts import (
     MODEL_FORMATS,
@@ -91,6 +93,7 @@ class Session:
         self._models: OrderedDict[int, _Kept] = OrderedDict()
         self._next = 0
         self._is_closed = False
+        self._search: tuple[int, Patience] | None = None  # of which model
         self._reading, self._stepping = threading.Lock(), threading.Lock()
         self._readers: Mapping[str, Callable[[Answer], Answer]] = {
             "alive": lambda question: {},
@@ -101,6 +104,7 @@ class Session:
             "change": self._change,
             "save": self._save,
             "page": self._page,
+            "cancel": self._cancel,
         }
         self._steppers: Mapping[str, Callable[[Answer, _Kept], Answer]] = {
             "first": self._first,
@@ -189,6 +193,9 @@ class Session:
         """Answer nothing more that JAX has to compute, and wait until it does not: an interpreter
         that ends meanwhile ends badly (jax 0.10.2, CPU)."""
         self._is_closed = True
+        search = self._search
+        if search is not None:
+            search[1].interrupt()
         with self._stepping:
             pass
 
@@ -343,7 +350,9 @@ class Session:
         return {"steps": np.flatnonzero(holds(kept.stepper.moments)).tolist()}
 
     def _property(self, question: Answer, kept: _Kept) -> Answer:
-        verdict = checked(kept.found.system, _text(question, "query"))
+        query = _text(question, "query")
+        with self._searching(question) as patience:
+            verdict = checked(kept.found.system, query, patience)
         answer = {
             "status": verdict.status.value,
             "text": verdict_text(verdict),
@@ -360,7 +369,28 @@ class Session:
         return {**answer, "rows": self._rows(kept, moments), "loop": loop}
 
     def _numbers(self, question: Answer, kept: _Kept) -> Answer:
-        return numbers_json(kept.found.system, _number(question, "most"))
+        most = _number(question, "most")
+        with self._searching(question) as patience:
+            return numbers_json(kept.found.system, most, patience)
+
+    @contextmanager
+    def _searching(self, question: Answer) -> Iterator[Patience]:
+        """The time of a search, which `"cancel"` for the same model, or `close`, ends early."""
+        patience = Patience(MOST_SECONDS)
+        self._search = _number(question, "model"), patience
+        if self._is_closed:
+            patience.interrupt()
+        try:
+            yield patience
+        finally:
+            self._search = None
+
+    def _cancel(self, question: Answer) -> Answer:
+        """End the search for a verdict or numbers of a model; what was found is its answer."""
+        number, search = _number(question, "model"), self._search
+        if search is not None and search[0] == number:
+            search[1].interrupt()
+        return {}
 
     def _rows(self, kept: _Kept, moments: list[Moment[Any]]) -> list[dict[str, Any]]:
         pairs = zip(moments, [None, *moments], strict=False)

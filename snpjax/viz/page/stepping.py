@@ -2,9 +2,8 @@
 
 import abc
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +16,6 @@ from ...choice import NO_RULE, AbstractChoice, FirstChoice, UniformChoice
 from ...choice.subsets import nth_subset
 from ...machine import AbstractMachine, Growable, Record
 from ...results import RESULTS, select_result
-from ...sleptsov import NetSolution
 from ...spiking import (
     Astrocytes,
     BuddingRule,
@@ -30,16 +28,11 @@ from ...spiking import (
 )
 from ...spiking.view.run_text import label_rules
 from ...trajectory import Save, Trajectory
+from .arguments import Refused
+from .choosers import choosers_of
 from .described import exact, listed, network_json
-from .subsets import (
-    ChosenSubset,
-    SubsetsOfRules,
-    pending_turns,
-    subsets_of_astrocytes,
-    subsets_of_plasticity,
-    taken_by_astrocytes,
-    taken_by_plasticity,
-)
+from .moment import Moment, SolutionT
+from .subsets import ChosenSubset
 
 
 #: Who chooses where nobody did: the first applicable rule, or a draw from a seed.
@@ -77,42 +70,6 @@ class GuidedChoice(AbstractChoice):
         given = nth_subset(candidates, chosen, jnp.maximum(number, 0))
         free = self.rest.subset(candidates, chosen, choosers, step)
         return jnp.where((number == NO_RULE)[None], free, given)
-
-
-SolutionT = TypeVar("SolutionT", Solution, NetSolution)
-
-
-class Moment(NamedTuple, Generic[SolutionT]):
-    """A configuration or marking, and the step that led to it.
-
-    - `solution`: the step as a run of its own: the rules, the emissions, the spikes after it; of
-      the initial configuration the spikes only.
-    - `options`: the rules that each neuron may select next, by its position, and the number by
-      which a choice takes each of them. In a net one chooser selects transitions.
-    - `network`: the neurons and synapses, where they change.
-    - `subsets`: what else may be chosen next, by chooser and rule.
-    - `taken`: the number of the subset that each chooser took in this step, but for those that took
-      number 0. With the rules these are the row of `GivenChoices` that makes the step again.
-    """
-
-    machine: Any
-    state: PyTree
-    options: dict[int, dict[int, int]]
-    solution: SolutionT
-    is_halted: bool
-    network: Network | None
-    subsets: SubsetsOfRules
-    taken: Mapping[int, int]
-
-    @property
-    def counts(self) -> Int[np.ndarray, " columns"]:
-        """The spikes of the neurons, or the tokens of the places."""
-        solution = self.solution
-        return solution.marking if isinstance(solution, NetSolution) else solution.spikes
-
-
-class Refused(ValueError):
-    """A step that cannot be made: a rule that does not apply, a configuration that is not known."""
 
 
 class AbstractStepper(abc.ABC, Generic[SolutionT]):
@@ -342,90 +299,6 @@ class Stepper(AbstractStepper[Solution]):
             return moment._replace(subsets=subsets)
         taken = self._choosers.taken(before, moment, made.record)
         return moment._replace(subsets=subsets, taken=taken)
-
-
-class AbstractChoosers(abc.ABC):
-    """Who chooses something else than rules: neurons their synapses, astrocytes their decisions."""
-
-    system: SpikingSystem
-
-    @abc.abstractmethod
-    def subsets(self, moment: Moment[Solution], number: Any) -> SubsetsOfRules:
-        """What may be chosen next; `number` says which rule a slot is."""
-
-    @abc.abstractmethod
-    def taken(
-        self, before: Moment[Solution], moment: Moment[Solution], record: Any
-    ) -> Mapping[int, int]:
-        """What was chosen in the step between two configurations."""
-
-
-@dataclass(frozen=True)
-class NoChoosers(AbstractChoosers):
-    """Where all is decided by rules."""
-
-    system: SpikingSystem
-
-    def subsets(self, moment: Moment[Solution], number: Any) -> SubsetsOfRules:
-        del moment, number
-        return {}
-
-    def taken(
-        self, before: Moment[Solution], moment: Moment[Solution], record: Any
-    ) -> Mapping[int, int]:
-        del before, moment, record
-        return {}
-
-
-@dataclass(frozen=True)
-class PlasticChoosers(AbstractChoosers):
-    """Neurons whose plasticity rules create and delete synapses."""
-
-    system: SpikingSystem
-
-    def subsets(self, moment: Moment[Solution], number: Any) -> SubsetsOfRules:
-        assert moment.network is not None
-        due = pending_turns(moment.machine, moment.state.network, number)
-        return subsets_of_plasticity(self.system, moment.network, moment.options, due)
-
-    def taken(
-        self, before: Moment[Solution], moment: Moment[Solution], record: Any
-    ) -> Mapping[int, int]:
-        del record
-        assert before.network is not None and moment.network is not None
-        rules = moment.solution.rules[0].tolist()
-        fired = {neuron: rule for neuron, rule in enumerate(rules) if rule != NO_RULE}
-        return taken_by_plasticity(before.subsets, before.network, moment.network, fired)
-
-
-@dataclass(frozen=True)
-class AstrocyteChoosers(AbstractChoosers):
-    """Astrocytes that let spikes pass or suppress them."""
-
-    system: SpikingSystem
-
-    def subsets(self, moment: Moment[Solution], number: Any) -> SubsetsOfRules:
-        del number
-        state, size = moment.state, self.system.num_neurons
-        opens = np.flatnonzero(np.asarray(state.timers)[:size] == 1).tolist()
-        leaves = {neuron: int(state.pending[neuron]) for neuron in opens}
-        return subsets_of_astrocytes(self.system, moment.options, leaves)
-
-    def taken(
-        self, before: Moment[Solution], moment: Moment[Solution], record: Any
-    ) -> Mapping[int, int]:
-        del before
-        emissions = moment.solution.emissions[0]
-        return taken_by_astrocytes(self.system, emissions, record.detail.network)
-
-
-def choosers_of(system: SpikingSystem) -> AbstractChoosers:
-    """Who chooses something else than rules in a system."""
-    if isinstance(system.variant, Astrocytes):
-        return AstrocyteChoosers(system)
-    if system.is_growing or system.plastic_rules is None:
-        return NoChoosers(system)
-    return PlasticChoosers(system)
 
 
 def _flights(solution: Solution) -> list[list[int | str]]:

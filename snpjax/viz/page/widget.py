@@ -11,9 +11,9 @@ import traitlets
 
 from ...sleptsov import SleptsovNet
 from ...spiking import PopulationSystem, SpikingSystem
+from .arguments import Refused
 from .assets import asset, framed_page
 from .session import Answer, Outcome, Session, new_session
-from .stepping import Refused
 from .texts import FileModel, OpenedModel, opened_system
 
 

@@ -3,6 +3,7 @@
 import { ask, isRecorded, Refusal } from "./backend.js";
 import { element, fill, find, saveAs } from "./dom.js";
 import { savePng, saveSvg } from "./pictures.js";
+import { stem } from "./saves.js";
 import { texts } from "./texts.js";
 
 const MOST_WAITING = 20; // keys that are kept while a step is made
@@ -209,7 +210,8 @@ export function helpDialog(version) {
   find("help").addEventListener("click", () => find("help-dialog").showModal());
 }
 
-// `current()` is what is shown, and `onsave()` is called when a file holds all of it.
+// `current()` is what is shown once what is under way is done, and `onsave()` is called when a file
+// holds all of it.
 export function saveDialog(run, formats, current, onsave) {
   const dialog = find("save-dialog");
   const choice = find("save-format");
@@ -248,16 +250,17 @@ export function saveDialog(run, formats, current, onsave) {
     find("save-lossy").hidden = !mayLose;
     find("save-now").hidden = mayLose; // which would say the same again
   };
-  find("save").addEventListener("click", () => {
+  find("save").addEventListener("click", async () => {
+    const { name: known, format: usual } = await current();
     const kind = run.isNet ? "net" : "system";
     const written = formats.filter((format) => format.written && format.kind === kind);
     const options = written.map(({ name, title, suffixes }) =>
       element("option", { value: name }, `${title} (${suffixes[0]})`),
     );
     fill(choice, ...options);
-    const own = written.find((format) => format.name === current().format);
+    const own = written.find((format) => format.name === usual);
     choice.value = (own ?? written[0]).name;
-    name.value = current().name;
+    name.value = known;
     clear();
     dialog.showModal();
   });
@@ -272,16 +275,13 @@ export function saveDialog(run, formats, current, onsave) {
   });
 }
 
-// A name of a file without the longest suffix of a format that it has.
-function stem(name, formats) {
-  const suffixes = formats.flatMap((format) => format.suffixes).sort((a, b) => b.length - a.length);
-  const own = suffixes.find((suffix) => name.endsWith(suffix));
-  return own === undefined ? name : name.slice(0, -own.length);
-}
-
-export function pictureDialog(shownDiagram, name, savePage) {
+// `ready()` awaits what is under way.
+export function pictureDialog({ ready, shownDiagram, name, savePage }) {
   const dialog = find("picture-dialog");
-  find("picture").addEventListener("click", () => dialog.showModal());
+  find("picture").addEventListener("click", async () => {
+    await ready();
+    dialog.showModal();
+  });
   find("picture-cancel").addEventListener("click", () => dialog.close());
   find("picture-svg").addEventListener("click", () => {
     saveSvg(shownDiagram(), name());

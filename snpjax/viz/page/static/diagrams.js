@@ -6,7 +6,7 @@ import { arrange, labelSize } from "./layout.js";
 import { MiniMap } from "./minimap.js";
 import { Overview } from "./overview.js";
 import { endsOf, makeRoom } from "./places.js";
-import { detour, meets } from "./routes.js";
+import { curvesOf, pointsAround, written } from "./routes.js";
 import { Viewport } from "./viewport.js";
 
 // With more boxes only those that are near are elements; all are shapes on a canvas below.
@@ -125,16 +125,7 @@ export class Diagram extends EventTarget {
     if (this.isLarge) return;
     const boxes = [...this.nodes.values()];
     const isDense = this.edges.length * boxes.length > MOST_AVOIDED;
-    for (const edge of this.edges) {
-      const { from, to, points } = edge;
-      if (from === to) continue;
-      const others = boxes.filter((box) => box !== from && box !== to);
-      if (points && !meets(pairs(points), others)) continue;
-      edge.points = null;
-      if (isDense || !meets(pairs(straight(from, to, edge.isTwin)), others)) continue;
-      const way = detour(from, to, boxes, edge.isTwin && edge.source > edge.target);
-      edge.points = way === null ? null : bordered(way.map(([x, y]) => ({ x, y })), from, to);
-    }
+    for (const edge of this.edges) edge.points = pointsAround(edge, boxes, isDense);
   }
 
   // Elements for all boxes and arrows.
@@ -503,29 +494,13 @@ export function boxOf(node) {
 }
 
 function route(edge) {
-  const { from, to } = edge;
-  const points = from === to ? null : ended(edge.points ?? straight(from, to, edge.isTwin), from, to);
-  const curves = points === null ? loop(from) : smooth(points);
+  const curves = curvesOf(edge);
   edge.path.setAttribute("d", written(curves));
   edge.grip?.setAttribute("d", written(curves));
   edge.sampled = sampled(curves);
   if (edge.text === null) return;
   const [x, y] = edge.sampled[Math.floor(edge.sampled.length / 2)];
   putLabel(edge, { x, y, anchor: null });
-}
-
-// Where a node is a circle with its name below, an arrow meets the circle and not the box of both.
-function ended(points, from, to) {
-  const own = [...points];
-  if (from.circle) own[0] = onCircle(from, points[1]);
-  if (to.circle) own[own.length - 1] = onCircle(to, points.at(-2));
-  return own;
-}
-
-function onCircle({ x, y, circle }, toward) {
-  const middle = y + circle.down;
-  const angle = Math.atan2(toward.y - middle, toward.x - x);
-  return { x: x + circle.radius * Math.cos(angle), y: middle + circle.radius * Math.sin(angle) };
 }
 
 // A label, and a line to its curve where it is away from it.
@@ -539,65 +514,8 @@ function putLabel(edge, { x, y, anchor }) {
   edge.corners = [-1, 1].map((side) => ({ x: x + (side * width) / 2, y: y + (side * height) / 2 }));
 }
 
-// Bezier curves, each from the end of the one before it, as a path of SVG.
-function written(curves) {
-  const at = ([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`;
-  const kinds = { 2: "L", 3: "Q", 4: "C" };
-  const parts = curves.map((curve) => `${kinds[curve.length]}${curve.slice(1).map(at).join(" ")}`);
-  return `M${at(curves[0][0])} ${parts.join(" ")}`;
-}
-
-// From border to border; two that go to and fro bend apart.
-function straight(from, to, isTwin) {
-  const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
-  const bend = isTwin ? Math.min(26, length / 5) : 0;
-  const aside = { x: (-(to.y - from.y) / length) * bend, y: ((to.x - from.x) / length) * bend };
-  const beside = (node) => ({ x: node.x + aside.x, y: node.y + aside.y });
-  const [start, end] = [border(from, beside(to)), border(to, beside(from))];
-  const middle = { x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 };
-  return [start, beside(middle), end];
-}
-
-const pairs = (points) => points.map(({ x, y }) => [x, y]);
-
 // Which arrow it is by where its ends are, whatever they are called.
 const routeOf = ({ from, to, shape }) => `${endsOf(from, to)} ${shape ?? ""}`;
-
-// From border to border.
-function bordered(points, from, to) {
-  return [border(from, points[1]), ...points.slice(1, -1), border(to, points.at(-2))];
-}
-
-function border(node, toward) {
-  const dx = toward.x - node.x;
-  const dy = toward.y - node.y;
-  if (dx === 0 && dy === 0) return { x: node.x, y: node.y };
-  const across = Math.abs(dx) / (node.width / 2);
-  const down = Math.abs(dy) / (node.height / 2);
-  const part = 1 / Math.max(across, down, 1);
-  return { x: node.x + dx * part, y: node.y + dy * part };
-}
-
-function smooth(points) {
-  const ends = points.map(({ x, y }) => [x, y]);
-  if (ends.length === 2) return [ends];
-  const curves = [];
-  let before = ends[0];
-  for (let i = 1; i < ends.length - 1; i += 1) {
-    const [here, next] = [ends[i], ends[i + 1]];
-    const isLast = i === ends.length - 2;
-    const end = isLast ? next : [(here[0] + next[0]) / 2, (here[1] + next[1]) / 2];
-    curves.push([before, here, end]);
-    before = end;
-  }
-  return curves;
-}
-
-function loop({ x, y, height, width }) {
-  const top = y - height / 2;
-  const right = x + width / 2;
-  return [[[right - 34, top], [right - 34, top - 34], [right + 28, top - 26], [right, top + 16]]];
-}
 
 // An arrow, or the circle of an inhibitor arc.
 function head(id, kind) {

@@ -3,7 +3,7 @@
 import { ask, isRecorded, Refusal } from "./backend.js";
 import { keyOf } from "./changes.js";
 import { TOWARD } from "./diagrams.js";
-import { drawn, element, fill, find } from "./dom.js";
+import { element, fill, find } from "./dom.js";
 import { texts } from "./texts.js";
 
 const MOST_UNDONE = 100;
@@ -11,8 +11,6 @@ const MOST_UNDONE = 100;
 const WITHOUT_EDITS = ["fold", "selectAll", "escape", "rename"];
 const [COARSE, FINE] = [24, 4]; // how far a key moves a neuron
 const MOVED_AFTER = 500; // milliseconds without a key
-// A file keeps this part of its name when its format changes.
-const stem = (name) => name.split(".")[0];
 
 export class Editing {
   // `show(answer, selected)` shows another model, `say(text)` a message.
@@ -61,12 +59,8 @@ export class Editing {
 
   // Another model is shown: one that was opened, or one that an edit made.
   shown(answer, { isEdit = false } = {}) {
-    if (this.now !== null && isEdit) {
-      this.before.push(this.now);
-      if (this.before.length > MOST_UNDONE) this.before.shift();
-    } else if (!isEdit) {
-      this.before = [];
-    }
+    if (!isEdit) this.before = [];
+    else if (this.now !== null && !this.now.isDraft) this.keep(this.now);
     if (!isEdit) {
       clearTimeout(this.nudged); // it moved what is no longer shown
       this.nudged = null;
@@ -77,11 +71,12 @@ export class Editing {
     this.renew();
   }
 
-  // A text that was opened and not read takes the place of what is shown; undo takes that back.
-  drafted({ name, text }) {
+  // A text with errors, opened or typed, takes the place of what is shown; undo takes that back.
+  drafted(draft) {
+    if (this.now.isDraft && this.now.text === draft.text) return; // it was restored
     if (!this.now.isDraft) this.keep(this.now);
     this.after = [];
-    this.now = { name, text, format: "", isDraft: true };
+    this.now = draft;
     this.renew();
   }
 
@@ -182,7 +177,8 @@ export class Editing {
       this.network.chooseEdge({ source, target, shape: run.isNet ? "" : undefined });
       return void this.say(texts.connectedBefore);
     }
-    const note = several ? texts.connected(run.words.edges(fresh.length)) : null;
+    const isBoxed = [...sources, ...targets].some((neuron) => this.network.folds.of.has(neuron));
+    const note = several ? texts.connected(run.words.edges(fresh.length), isBoxed) : null;
     return this.change([{ do: "connect", synapses: fresh.map((ends) => [...ends, 1]) }], { select: targets, note });
   }
 
@@ -207,8 +203,8 @@ export class Editing {
   }
 
   moved(note = null) {
-    if (!this.hasPositions) return this.network.remember();
     const positions = this.network.positions();
+    if (!this.hasPositions || areAt(positions, this.run.system.positions)) return this.network.remember();
     return this.change([{ do: "move", positions }], { select: [...this.network.selection.nodes], note });
   }
 
@@ -228,14 +224,12 @@ export class Editing {
 
   async make(operations, { select = [], fromNumber = null, gone = new Set(), places = [], edge = null, note = null, refuse = this.say }) {
     const { run, network } = this;
-    const barred = this.isBarred?.();
-    if (barred) return void refuse(barred);
     network.remember();
     const positions = this.hasPositions ? network.positions() : null;
-    const isPlaced = positions === null || operations[0].do === "move" || areNear(positions, run.system.positions);
+    const isPlaced = positions === null || operations[0].do === "move" || areAt(positions, run.system.positions);
     const all = isPlaced ? operations : [{ do: "move", positions }, ...operations];
     try {
-      const answer = await ask("change", { model: run.model, operations: all });
+      const answer = await this.askEdit("change", { model: run.model, operations: all });
       if (!answer.read) return void refuse(answer.findings.map((f) => f.message).join(" · "));
       if (gone.size > 0) network.forget(gone);
       network.expect(places);
@@ -260,6 +254,12 @@ export class Editing {
     return this.next(() => this.turn("after", "before"));
   }
 
+  // When all edits are made.
+  done() {
+    this.settle();
+    return this.going;
+  }
+
   // One after the other: keys may be faster than the answers.
   next(action) {
     const done = this.going.then(action);
@@ -269,14 +269,23 @@ export class Editing {
 
   // Models that the server no longer keeps are read again.
   async turn(from, to) {
-    if (this[from].length === 0 || this.isHeld?.()) return;
+    if (this[from].length === 0) return;
+    const held = this.isHeld?.();
+    if (held) return void this.say(held);
     if (this[from].at(-1).isDraft) {
-      this.restore(this[from].pop());
+      const draft = this[from].pop();
+      if (this.now.isDraft) {
+        this[to].push(this.now);
+        this.now = draft;
+      }
+      this.restore(draft);
       return void this.renew();
     }
     let answer = null;
     try {
       answer = await this.kept(this[from].at(-1));
+      const late = this.isHeld?.(); // typed meanwhile
+      if (late) throw new Refusal(late);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return void this.say(error.message);
@@ -284,7 +293,7 @@ export class Editing {
     this[from].pop();
     this[to].push(this.now);
     const [before, after] = [[...this.before], [...this.after]]; // which a new system changes
-    if (stem(answer.name) === stem(this.now.name)) this.network.remember();
+    if (this.stem(answer.name) === this.stem(this.now.name)) this.network.remember();
     else this.network.forget(); // of another file
     this.show(answer, [], { isEdit: true });
     [this.before, this.after] = [before, after];
@@ -346,7 +355,7 @@ export class Editing {
     clearTimeout(this.nudged);
     this.nudged = null;
     this.network.rememberBoxes();
-    this.moved(note);
+    return this.moved(note);
   }
 
   selectAll() {
@@ -377,41 +386,6 @@ export class Editing {
 }
 
 // Whether a model has these positions, but for rounding.
-function areNear(positions, known) {
+function areAt(positions, known) {
   return known !== null && positions.every((place, i) => place.every((part, k) => Math.abs(part - known[i][k]) < 0.06));
-}
-
-// A small circle at a selected box, from which a synapse is drawn to another one.
-export function handle(diagram, node, text, emit) {
-  const { width, height } = node;
-  const knob = drawn("circle", { class: "handle", cx: width, cy: height / 2, r: 7 });
-  const hint = drawn("title", {}, text);
-  knob.append(hint);
-  knob.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
-    event.stopPropagation();
-    event.preventDefault();
-    const line = drawn("path", { class: "rubber" });
-    diagram.world.append(line);
-    const at = (moved) => diagram.pointOf(moved);
-    const move = (moved) => {
-      const [x, y] = at(moved);
-      line.setAttribute("d", `M${node.x + width / 2} ${node.y} L${x} ${y}`);
-    };
-    const end = (moved) => {
-      removeEventListener("pointermove", move);
-      removeEventListener("pointerup", end);
-      removeEventListener("pointercancel", end);
-      line.remove();
-      if (moved.type === "pointercancel") return;
-      const [x, y] = at(moved);
-      const over = diagram.boxAt(x, y);
-      if (over !== null) emit({ from: node.id, to: over.id });
-    };
-    addEventListener("pointermove", move);
-    addEventListener("pointerup", end);
-    addEventListener("pointercancel", end);
-  });
-  knob.addEventListener("click", (event) => event.stopPropagation());
-  return knob;
 }

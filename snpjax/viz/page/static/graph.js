@@ -123,7 +123,10 @@ export class GraphView {
   async go(id) {
     if (id === null || this.found === null || isRecorded) return;
     try {
-      this.path = await this.run.go(id);
+      const { found } = this;
+      const path = await this.run.go(id);
+      if (path === null || found !== this.found) return; // another model was opened
+      this.path = path;
       this.rows = [...this.run.rows];
       this.mark();
       this.status.textContent = texts.configurationShown(id, this.run.position);

@@ -55,7 +55,7 @@ export class Inspector {
       fill(this.place, ...about, element("ul", { class: "rules" }, ...rules), this.arcs(neuron), this.nameForm(neuron), this.foldButton(neuron));
       return this.state();
     }
-    this.onSynapses = run.system.remarks.includes("rules on synapses");
+    this.onSynapses = run.system.hasSynapseRules;
     const spikes = { id: "edit-spikes", value: String(initial.spikes), inputmode: "numeric", autocomplete: "off", "aria-describedby": "edit-findings" };
     this.spikes = element("input", { ...spikes, input: () => this.changed() });
     this.rules = element("textarea", {
@@ -338,9 +338,7 @@ export class Inspector {
       const neuron = this.run.system?.neurons.findIndex((other) => other.name === name) ?? -1;
       if (neuron < 0 || nameNow() === undefined) return; // typed again
       try {
-        const barred = this.isBarred?.();
-        if (barred) throw new Refusal(barred);
-        const answer = await ask("edit", { model: this.run.model, neuron, spikes, rules });
+        const answer = await this.askEdit("edit", { model: this.run.model, neuron, spikes, rules });
         const own = nameNow();
         if (own === undefined) return;
         if (!answer.read) throw new Refusal(answer.findings[0].message);
@@ -397,10 +395,8 @@ export class Inspector {
     this.drafts.delete(this.name); // it is applied here, not as fields that are left
     await this.next(async () => {
       try {
-        const barred = this.isBarred?.();
-        if (barred) throw new Refusal(barred);
         const { neuron, typed } = this;
-        const answer = await ask("edit", this.question);
+        const answer = await this.askEdit("edit", this.question);
         if (answer.read) {
           if (typed !== null && this.name === typed.name) this.settle(typed);
           this.drafts.delete(typed?.name);

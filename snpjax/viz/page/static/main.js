@@ -1,6 +1,6 @@
 // The page: what belongs to what.
 
-import { ask, insist, isFramed, isRecorded, listen, recording, report, watchServer, whenReturned } from "./backend.js";
+import { ask, insist, isFramed, isRecorded, listen, recording, Refusal, report, watchServer, whenReturned } from "./backend.js";
 import { Branches } from "./branches.js";
 import { Choices } from "./choices.js";
 import { collapsible, helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
@@ -13,7 +13,7 @@ import { Network } from "./network.js";
 import { Properties } from "./properties.js";
 import { Counts, historyTabs, Raster } from "./raster.js";
 import { Run } from "./run.js";
-import { Saves } from "./saves.js";
+import { Saves, stem } from "./saves.js";
 import { Search } from "./search.js";
 import { Table } from "./table.js";
 import { TextEditor } from "./text.js";
@@ -97,8 +97,8 @@ function unread(answer) {
   saves.set(answer);
   const draft = editor.draft();
   if (draft !== null) editing.keep(draft);
-  editing.drafted(answer);
   editor.show(answer);
+  editing.drafted(editor.draft());
   editor.status(texts.lastIsShown(findings.length + more));
   transport.say(texts.fileHasErrors(name, findings.length + more));
   return tabs.show("text");
@@ -218,11 +218,22 @@ editing.restore = (draft) => {
   editor.type(draft);
   tabs.show("text");
 };
-// Undo brings back the text before one that was opened and has errors.
-editing.isHeld = () => editor.isChanged || incoming.waits;
-inspector.isBarred = editing.isBarred = () => {
-  if (editor.draft() !== null) return texts.textWasChanged;
+editor.onwrong = (draft) => run.system !== null && editing.drafted(draft);
+// Why nothing may take the place of the text, if so. Undo may, of one whose errors are known.
+editing.isHeld = () => {
+  if (editor.isChanged) return texts.textWasChanged;
   return incoming.waits ? texts.decideFirst : null;
+};
+// An edit, unless the text has errors, or was typed meanwhile: it stays.
+editing.askEdit = inspector.askEdit = async (call, question) => {
+  const check = () => {
+    const reason = editor.isUnread ? texts.unreadable : editing.isHeld();
+    if (reason !== null) throw new Refusal(reason);
+  };
+  check();
+  const answer = await ask(call, question);
+  check();
+  return answer;
 };
 inspector.onedit = (answer, neuron) => {
   network.remember();
@@ -265,17 +276,20 @@ collapsible();
 watchServer();
 const begun = isRecorded ? recording() : await insist("begin");
 editor.formats(begun.formats);
+editing.stem = (name) => stem(name, begun.formats);
 if (!isRecorded) editing.palette(begun.palette);
 helpDialog(begun.version);
-saveDialog(run, begun.formats, () => opened, () => {
+const shownAtLast = () => editing.done().then(() => opened);
+saveDialog(run, begun.formats, shownAtLast, () => {
   saves.set(opened);
   find("subtitle").textContent = subtitle(opened);
 });
-pictureDialog(
-  diagramOfView,
-  () => opened.name.replace(/\.[^.]*$/, "") || "snpjax",
-  () => transport.attempt(savePage),
-);
+pictureDialog({
+  ready: shownAtLast,
+  shownDiagram: diagramOfView,
+  name: () => editing.stem(opened.name) || "snpjax",
+  savePage: () => transport.attempt(savePage),
+});
 if (isRecorded) {
   document.body.classList.add("recorded");
   for (const id of ["open", "save", "picture-page", "explore", "prove", "pause-when"]) find(id).hidden = true;

@@ -4,8 +4,8 @@ import { isRecorded } from "./backend.js";
 import { changesOf, keyOf, parentsOf } from "./changes.js";
 import { boxOf, Diagram } from "./diagrams.js";
 import { arrivals, drawn, find, short, shortened, typeset } from "./dom.js";
-import { handle } from "./editing.js";
 import { foldNode, Folds, population, updateFold } from "./folds.js";
+import { handle } from "./handle.js";
 import { freePlace, Places } from "./places.js";
 import { texts } from "./texts.js";
 

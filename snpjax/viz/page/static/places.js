@@ -20,7 +20,7 @@ export class Places {
     for (const { id, x, y } of nodes.values()) this.spots.set(id, [x, y]);
     for (const edge of edges) {
       const { points, from, to } = edge;
-      if (points) this.routes.set(routeOf(edge), { points, ends: endsOf(from, to) });
+      if (points) this.routes.set(arrowOf(edge), { points, ends: endsOf(from, to) });
     }
   }
 
@@ -42,7 +42,7 @@ export class Places {
     }
     for (const edge of edges) {
       const [from, to] = [at.get(edge.source), at.get(edge.target)];
-      const route = this.routes.get(routeOf(edge));
+      const route = this.routes.get(arrowOf(edge));
       edge.points = route?.ends === endsOf(from, to) ? route.points : null;
     }
   }
@@ -89,7 +89,7 @@ export function freePlace(nodes, [x, y]) {
 // Where boxes stand, in pixels.
 export const endsOf = (...nodes) => String(nodes.flatMap(({ x, y, width, height }) => [x, y, width, height].map(Math.round)));
 
-const routeOf = ({ source, target, shape }) => `${source} ${target} ${shape ?? ""}`;
+const arrowOf = ({ source, target, shape }) => `${source} ${target} ${shape ?? ""}`;
 
 // Boxes in the cells of a grid, so that only those near by are compared.
 class Boxes {

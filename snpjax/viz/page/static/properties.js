@@ -1,6 +1,6 @@
 // Properties and numbers: what is known of all computations, and the one that shows it.
 
-import { ask, Refusal } from "./backend.js";
+import { ask, isFramed, Refusal } from "./backend.js";
 import { element, fill, find } from "./dom.js";
 import { texts } from "./texts.js";
 
@@ -47,6 +47,8 @@ export class Properties {
     const buttons = [find("numbers"), find("prove").querySelector("button.primary")];
     if (buttons.some((button) => button.disabled)) return; // one answer replaces no other that is awaited
     this.say("working", texts.working);
+    // Python answers a notebook only when it has ended what it does.
+    if (!isFramed) this.place.append(element("button", { type: "button", click: () => this.cancel() }, texts.cancel));
     for (const button of buttons) button.disabled = true;
     try {
       await action();
@@ -56,6 +58,13 @@ export class Properties {
     } finally {
       for (const button of buttons) button.disabled = false;
     }
+  }
+
+  // The answer is then what was found until now.
+  cancel() {
+    ask("cancel", { model: this.run.model }).catch((error) => {
+      if (!(error instanceof Refusal)) throw error;
+    });
   }
 
   say(status, text = "", more = "") {

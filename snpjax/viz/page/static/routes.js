@@ -1,13 +1,31 @@
-// How arrows run around the boxes between their ends.
+// How arrows run: from border to border, around the boxes between their ends, and as curves.
 
 const ROOM = 3; // pixels that an arrow keeps from boxes
 const TURN = { near: 12, far: 20 }; // from the corners of boxes, of the two arrows between two boxes
 const ROUND = 16; // pixels of a turn
 const MOST_ROUNDS = 6;
 
+// The points of an arrow that meets no other box than its ends, or null where the straight way is free, no
+// way was found, or none is sought because there are too many boxes.
+export function pointsAround(edge, boxes, isDense) {
+  const { from, to, points } = edge;
+  if (from === to) return points;
+  const others = boxes.filter((box) => box !== from && box !== to);
+  if (points && !meets(pairs(points), others)) return points;
+  if (isDense || !meets(pairs(straight(from, to, edge.isTwin)), others)) return null;
+  const way = detour(from, to, boxes, edge.isTwin && edge.source > edge.target);
+  return way === null ? null : bordered(way.map(([x, y]) => ({ x, y })), from, to);
+}
+
+// The Bezier curves of an arrow, each from the end of the one before it.
+export function curvesOf({ from, to, points, isTwin }) {
+  if (from === to) return loop(from);
+  return smooth(ended(points ?? straight(from, to, isTwin), from, to));
+}
+
 // Points from the middle of a box to that of another one around all others, or null where the straight way
 // is free or no way was found. Of the two arrows between two boxes one keeps farther away.
-export function detour(from, to, boxes, isFar) {
+function detour(from, to, boxes, isFar) {
   const others = boxes.filter((box) => box !== from && box !== to);
   const [start, end] = [from, to].map(({ x, y }) => [x, y]);
   const turn = isFar ? TURN.far : TURN.near;
@@ -24,7 +42,7 @@ export function detour(from, to, boxes, isFar) {
 }
 
 // Whether a line through points meets one of the boxes.
-export function meets(points, boxes) {
+function meets(points, boxes) {
   return boxes.some((box) => points.some((point, i) => i > 0 && crosses(points[i - 1], point, box)));
 }
 
@@ -90,4 +108,75 @@ function rounded(way) {
     if (i === 0 || i === way.length - 1) return [point];
     return [toward(point, way[i - 1], 0.4), point, toward(point, way[i + 1], 0.4)];
   });
+}
+
+// Where a node is a circle with its name below, an arrow meets the circle and not the box of both.
+function ended(points, from, to) {
+  const own = [...points];
+  if (from.circle) own[0] = onCircle(from, points[1]);
+  if (to.circle) own[own.length - 1] = onCircle(to, points.at(-2));
+  return own;
+}
+
+function onCircle({ x, y, circle }, toward) {
+  const middle = y + circle.down;
+  const angle = Math.atan2(toward.y - middle, toward.x - x);
+  return { x: x + circle.radius * Math.cos(angle), y: middle + circle.radius * Math.sin(angle) };
+}
+
+// From border to border; two that go to and fro bend apart.
+function straight(from, to, isTwin) {
+  const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+  const bend = isTwin ? Math.min(26, length / 5) : 0;
+  const aside = { x: (-(to.y - from.y) / length) * bend, y: ((to.x - from.x) / length) * bend };
+  const beside = (node) => ({ x: node.x + aside.x, y: node.y + aside.y });
+  const [start, end] = [border(from, beside(to)), border(to, beside(from))];
+  const middle = { x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 };
+  return [start, beside(middle), end];
+}
+
+const pairs = (points) => points.map(({ x, y }) => [x, y]);
+
+// From border to border.
+function bordered(points, from, to) {
+  return [border(from, points[1]), ...points.slice(1, -1), border(to, points.at(-2))];
+}
+
+function border(node, toward) {
+  const dx = toward.x - node.x;
+  const dy = toward.y - node.y;
+  if (dx === 0 && dy === 0) return { x: node.x, y: node.y };
+  const across = Math.abs(dx) / (node.width / 2);
+  const down = Math.abs(dy) / (node.height / 2);
+  const part = 1 / Math.max(across, down, 1);
+  return { x: node.x + dx * part, y: node.y + dy * part };
+}
+
+function smooth(points) {
+  const ends = points.map(({ x, y }) => [x, y]);
+  if (ends.length === 2) return [ends];
+  const curves = [];
+  let before = ends[0];
+  for (let i = 1; i < ends.length - 1; i += 1) {
+    const [here, next] = [ends[i], ends[i + 1]];
+    const isLast = i === ends.length - 2;
+    const end = isLast ? next : [(here[0] + next[0]) / 2, (here[1] + next[1]) / 2];
+    curves.push([before, here, end]);
+    before = end;
+  }
+  return curves;
+}
+
+function loop({ x, y, height, width }) {
+  const top = y - height / 2;
+  const right = x + width / 2;
+  return [[[right - 34, top], [right - 34, top - 34], [right + 28, top - 26], [right, top + 16]]];
+}
+
+// Curves as a path of SVG.
+export function written(curves) {
+  const at = ([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`;
+  const kinds = { 2: "L", 3: "Q", 4: "C" };
+  const parts = curves.map((curve) => `${kinds[curve.length]}${curve.slice(1).map(at).join(" ")}`);
+  return `M${at(curves[0][0])} ${parts.join(" ")}`;
 }

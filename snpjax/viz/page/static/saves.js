@@ -16,9 +16,16 @@ export class Saves {
 
   // Whether a model, or a text that is typed instead of it, is in no file.
   isUnsaved(answer, draft) {
-    if (draft === null) return this.isEdited(answer);
-    return ![...this.files.values()].includes(plain(draft.text));
+    if (this.isEdited(answer)) return true;
+    return draft !== null && ![...this.files.values()].includes(plain(draft.text));
   }
+}
+
+// A name of a file without the longest suffix of these formats that it has.
+export function stem(name, formats) {
+  const suffixes = formats.flatMap((format) => format.suffixes).sort((a, b) => b.length - a.length);
+  const own = suffixes.find((suffix) => name.endsWith(suffix));
+  return own === undefined ? name : name.slice(0, -own.length);
 }
 
 // Browsers show every line end as one character.

@@ -111,7 +111,10 @@ export class TextEditor {
   }
 
   // The errors of what was typed.
-  refuse({ findings, more }) {
+  refuse({ text, findings, more }) {
+    if (text !== this.field.value) return; // it is read again
+    [this.isChanged, this.isUnread] = [false, true];
+    this.onwrong?.(this.draft());
     this.say(findings, more);
     const errors = findings.length + more;
     this.status(texts.lastIsShown(errors));
