@@ -187,7 +187,7 @@ def test_neurons_are_moved_by_keys(visit):
     page.keyboard.press("Escape")
     page.locator("body").evaluate("body => document.activeElement.blur()")
     page.keyboard.press("Alt+ArrowDown")
-    shown(page.locator("#message")).to_have_text("Select what is to be moved.")
+    shown(page.locator("#message")).to_have_text("Select something to move.")
 
 
 def test_the_focus_stays_where_boxes_are_folded_and_neurons_undone(visit):

@@ -1,5 +1,6 @@
 """Editing, searching and walking through time on the page, as a user does it."""
 
+import json
 import random
 
 import pytest
@@ -95,6 +96,14 @@ def test_a_weight_is_changed(visit):
     assert page.locator("#network .weight").text_content() == "×3"
 
 
+def test_several_are_connected_at_once(visit):
+    page = visit()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("c")
+    neuron(page, "chooser").click()
+    shown(page.locator("#message")).to_have_text("1 synapse added. Ctrl+Z takes this back.")
+
+
 def test_several_are_selected_copied_and_removed(visit):
     page = visit()
     page.keyboard.press("Control+a")
@@ -176,6 +185,7 @@ def test_undo_works_after_the_server_was_gone(visit):
     page = visit()
     page.keyboard.press("a")
     shown(page.locator("#network .neuron")).to_have_count(4)
+    page.locator("#step:not([disabled])").wait_for()  # nothing else is asked
     page.route("**/api/*", lambda route: route.abort())
     page.keyboard.press("Control+z")
     shown(page.locator("#message")).to_contain_text("server")
@@ -185,6 +195,57 @@ def test_undo_works_after_the_server_was_gone(visit):
     shown(page.locator("#network .neuron")).to_have_count(3)
     page.keyboard.press("Control+Shift+Z")
     shown(page.locator("#network .neuron")).to_have_count(4)
+
+
+def test_a_text_that_is_typed_while_an_edit_waits_stays(visit):
+    page = visit()
+    held = []
+    page.route("**/api/change", lambda route: held.append(route))
+    page.keyboard.press("a")
+    page.click("#tab-text")
+    text = page.input_value("#text").replace("@ms(echo) = a;", "@ms(echo) = a*7;")
+    page.fill("#text", text)
+    while not held:
+        page.wait_for_timeout(10)
+    held.pop().continue_()
+    shown(page.locator("#message")).to_contain_text("changes that were not read")
+    assert page.input_value("#text") == text
+    shown(neuron(page, "echo").locator(".count")).to_have_text("7")  # it is read next
+    assert page.locator("#network .neuron").count() == 3
+
+
+def test_undo_brings_back_the_text_before_typed_errors(visit):
+    page = visit()
+    text = page.input_value("#text")
+    page.click("#tab-text")
+    page.fill("#text", f"{text}}}")
+    shown(page.locator("#findings li")).not_to_have_count(0)
+    page.click("#tab-system")
+    page.keyboard.press("a")
+    shown(page.locator("#message")).to_contain_text("The text has errors")
+    page.click("#tool-undo")
+    shown(page.locator("#text")).to_have_value(text)
+    shown(page.locator("#text-flag")).to_be_hidden()
+    page.click("#tool-redo")
+    shown(page.locator("#text")).to_have_value(f"{text}}}")
+    shown(page.locator("#findings li")).not_to_have_count(0)
+    page.click("#tab-system")
+    page.click("#tool-undo")
+    shown(page.locator("#text")).to_have_value(text)
+    page.keyboard.press("a")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+
+
+def test_a_file_holds_a_movement_by_keys_that_was_just_made(visit):
+    page = visit()
+    neuron(page, "echo").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Alt+ArrowRight")
+    page.keyboard.press("s")
+    page.select_option("#save-format", "native")
+    with saved(page) as waiting:
+        page.click("#save-now")
+    assert "positions" in json.loads(waiting.value.path().read_text())["notes"]
 
 
 def test_keys_are_faster_than_answers(visit):

@@ -116,6 +116,9 @@ def test_leaving_an_edited_system_asks(visit):
     assert not page.evaluate(asks)
     page.fill("#text", text)
     shown(page.locator("#subtitle")).to_contain_text("edited")
+    opened(page, "wrong.pli", f"{NATURALS}}}".encode())
+    shown(page.locator("#findings li")).not_to_have_count(0)
+    assert page.evaluate(asks)  # the edited system is still open
 
 
 def test_another_server_on_the_port_is_announced_once(visit):

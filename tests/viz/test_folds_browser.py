@@ -76,6 +76,10 @@ def test_a_box_is_chosen_by_keys_and_survives_edits_and_undo(visit):
     box.focus()
     page.keyboard.press("Enter")
     shown(page.locator("#neuron")).to_contain_text("and 1 more")
+    page.keyboard.press("Alt+ArrowRight")  # which moves the box, not its neurons
+    shown(page.locator("#message")).to_have_text("1 box moved right.")
+    page.wait_for_timeout(700)
+    shown(page.locator("#tool-undo")).to_be_disabled()
     page.keyboard.press("g")
     assert box.count() == 0 and len(places(page)) == 5
 

@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 import time
+from concurrent.futures import Future
 from contextlib import ExitStack
 from html.parser import HTMLParser
 from pathlib import Path
@@ -25,7 +26,14 @@ import snpjax as snp
 from snpjax.io import formats_of, model_text
 from snpjax.sleptsov import Arcs, net_of_text
 from snpjax.testing import reference, reference_sleptsov, systems
-from snpjax.viz.page import PageServer, Session, open_model, recorded_page, server as server_module
+from snpjax.viz.page import (
+    PageServer,
+    Session,
+    open_model,
+    properties as properties_module,
+    recorded_page,
+    server as server_module,
+)
 from snpjax.viz.page.arguments import Refused
 from snpjax.viz.page.assets import ASSETS, asset
 from snpjax.viz.page.described import exact, system_json
@@ -923,6 +931,42 @@ def test_a_search_without_an_end_leaves_a_property_undecided():
     assert ": undecided (no answer within 0 steps" in verdict_text(verdict)
     decided = snp.check(counter, "always y <= 2")
     assert verdict_text(decided) == f"{decided}"
+
+
+#: Many configurations, and none that decides a question soon.
+LATTICE = quietly(
+    snp.SpikingSystem,
+    [
+        *(snp.Neuron(f"n{i}", 6, ["a+/a -> a", "a+/a -> lambda"]) for i in range(9)),
+        snp.Neuron("sum", 0),
+    ],
+    [(f"n{i}", "sum") for i in range(9)],
+    output="sum",
+)
+
+
+@pytest.mark.parametrize("end", ["cancel", "close"])
+@pytest.mark.parametrize("call", ["property", "numbers"])
+def test_a_search_ends_when_it_is_cancelled(monkeypatch, call, end):
+    monkeypatch.setattr(properties_module, "_MOST_CONFIGURATIONS", 10**7)
+    session = Session("lattice.snp.json", model_text(LATTICE, "native")[0])
+    model = session.answer("begin", {})["model"]
+    question = {"model": model, "query": "always sum <= 60", "most": 20}
+    found: Future = Future()
+    thread = threading.Thread(target=lambda: found.set_result(session.reply(call, question)))
+    thread.start()
+    while session._search is None:
+        time.sleep(0.01)
+    session.answer("cancel", {"model": model + 1})  # of another page
+    assert session._search is not None and not session._search[1].is_interrupted
+    session.close() if end == "close" else session.answer("cancel", {"model": model})
+    answer, outcome = found.result()
+    assert outcome == "answered"
+    if call == "property":
+        assert answer["status"] == "bounded" and "interrupted" in answer["text"]
+    else:
+        assert answer["complete"] < 20
+    session.answer("cancel", {"model": model})  # too late
 
 
 def test_what_a_format_without_variants_loses_is_named(tmp_path):

@@ -596,6 +596,21 @@ def test_a_server_that_ended_is_told(visit):
     shown(page.locator("#message")).to_contain_text("The server has ended")
 
 
+def test_a_check_can_be_cancelled(visit):
+    page = visit()
+    held = []
+    page.route("**/api/property", lambda route: held.append(route))
+    page.click("#tab-graph")
+    page.fill("#property", "always echo <= 9")
+    page.press("#property", "Enter")
+    with page.expect_request("**/api/cancel") as asked:
+        page.locator("#verdict button", has_text="Cancel").click()
+    assert list(asked.value.post_data_json) == ["model"]
+    held.pop().continue_()
+    shown(page.locator("#verdict")).to_contain_text("proved", timeout=PATIENCE)
+    shown(page.locator("#verdict button")).to_have_count(0)
+
+
 def test_the_loop_of_a_witness_is_played_again_and_again(visit):
     page = visit("ring.pli", RING, query="eventually halted")
     message = "eventually halted: refuted (shown by 1 step, then 2 steps for ever)"

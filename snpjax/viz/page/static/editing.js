@@ -21,6 +21,7 @@ export class Editing {
     this.after = [];
     this.going = Promise.resolve();
     this.nudged = null; // the timer of a movement by keys
+    this.movesNeurons = false; // that movement, not only boxes of folded ones
     this.sources = null; // of the synapses that are being drawn
     this.pointer = null;
     addEventListener("keydown", (event) => this.key(event));
@@ -203,8 +204,8 @@ export class Editing {
   }
 
   moved(note = null) {
+    if (!this.hasPositions) return this.network.remember();
     const positions = this.network.positions();
-    if (!this.hasPositions || areAt(positions, this.run.system.positions)) return this.network.remember();
     return this.change([{ do: "move", positions }], { select: [...this.network.selection.nodes], note });
   }
 
@@ -340,9 +341,10 @@ export class Editing {
   // Move what is selected; the model learns of it when no key follows.
   nudge(across, down, isFine) {
     const by = isFine ? FINE : COARSE;
-    const count = this.network.shift(across * by, down * by);
-    if (count === 0) return void this.say(texts.nothingToMove);
-    const note = texts.movedBy(count, texts.directions[`${across} ${down}`]);
+    const moved = this.network.shift(across * by, down * by);
+    if (moved.length === 0) return void this.say(texts.nothingToMove);
+    this.movesNeurons ||= moved.some((node) => !node.fold);
+    const note = texts.movedBy(moved.length, texts.directions[`${across} ${down}`]);
     this.say(note);
     if (isRecorded) return;
     clearTimeout(this.nudged);
@@ -355,7 +357,9 @@ export class Editing {
     clearTimeout(this.nudged);
     this.nudged = null;
     this.network.rememberBoxes();
-    return this.moved(note);
+    const { movesNeurons } = this;
+    this.movesNeurons = false;
+    return movesNeurons ? this.moved(note) : undefined;
   }
 
   selectAll() {

@@ -483,15 +483,15 @@ export class Network extends EventTarget {
     this.choose([], own);
   }
 
-  // Move the selected neurons, or else the one that has the focus; how many boxes were moved.
+  // Move the selected neurons, or else the one that has the focus; the boxes that were moved.
   shift(across, down) {
     const { selection, diagram } = this;
     const node = diagram.nodes.get(diagram.focusable);
     const chosen = [...selection.nodes].map((neuron) => this.nodeOf(neuron));
-    const moved = new Set(chosen.length > 0 ? chosen : node?.group?.matches(":focus") ? [node] : []);
+    const moved = [...new Set(chosen.length > 0 ? chosen : node?.group?.matches(":focus") ? [node] : [])];
     diagram.shift(moved, across, down);
-    if (moved.size > 0) diagram.settle();
-    return moved.size;
+    if (moved.length > 0) diagram.settle();
+    return moved;
   }
 
   mark() {
