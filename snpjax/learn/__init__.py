@@ -42,7 +42,13 @@ from .evolve import Evolved as Evolved, evolve as evolve
 from .export import Rounding as Rounding, rounding as rounding, to_system as to_system
 from .exported import register_for_export as register_for_export
 from .firing import FiringWarning as FiringWarning, PopulationFiring as PopulationFiring
-from .fit import Fitted as Fitted, NotFinite as NotFinite, Optimiser as Optimiser, fit as fit
+from .fit import (
+    ChecksColumns as ChecksColumns,
+    Fitted as Fitted,
+    NotFinite as NotFinite,
+    Optimiser as Optimiser,
+    fit as fit,
+)
 from .genome import Space as Space
 from .layers import (
     AbstractLayer as AbstractLayer,

@@ -27,7 +27,6 @@ from ..scale.mesh import PATHS, placement, replicated, size_of
 from ..scale.shares import alike, on_all
 from .adam import Adam
 from .arguments import check_key
-from .classify import CrossEntropy
 from .data import Column, check_memory, check_validation, columns_of, on_devices
 from .firing import PopulationFiring, firing_of, warn_of_firing
 from .trainable import selected_by
@@ -45,6 +44,21 @@ class Optimiser(Protocol):
 
     @property
     def update(self) -> Callable[..., Any]: ...
+
+
+@runtime_checkable
+class ChecksColumns(Protocol):
+    """A loss that refuses data which it cannot use, as `CrossEntropy` does."""
+
+    def check(self, model: Any, columns: Sequence[Column], name: str) -> None:
+        """Raise `ValueError` for data of the wrong kind, before anything is compiled.
+
+        **Arguments:**
+
+        - `model`: the model.
+        - `columns`: the data, with a row for each sample.
+        - `name`: of the data, `"data"` or `"validation"`.
+        """
 
 
 class Fitted(NamedTuple, Generic[ModelT]):
@@ -142,7 +156,8 @@ def fit(
 
     - `model`: the model, an Equinox module or any other pytree.
     - `loss`: `loss(model, *batch, key)` returns a scalar; `batch` are rows of `data`. For example
-      `CrossEntropy()`.
+      `CrossEntropy()`. A loss with a method `check(model, columns, name)` refuses data before
+      anything is compiled; `name` is that of the argument, `"data"` or `"validation"`.
     - `optimiser`: for example `Adam()`, whose rate falls so that it reaches 0 at the end, or
       `optax.adam(1e-2)`. Those with extra arguments get the loss, its gradient and its function as
       `value`, `grad` and `value_fn`.
@@ -175,8 +190,8 @@ def fit(
     `FiringWarning` names populations most of which are dead or saturated, with what helps.
 
     **Raises:** `NotFinite` at the end of the epoch in which a loss or a gradient was not; from that
-    step on nothing was changed. `ValueError` for data that are not finite or fit no batch, labels
-    that are not numbers of classes where the loss is `CrossEntropy`, validation data with other
+    step on nothing was changed. `ValueError` for data that are not finite or fit no batch, what
+    the loss refuses, such as labels that are not numbers of classes, validation data with other
     columns, and parts that do not divide a batch or are not divided by the devices; `TypeError`
     for arguments of another kind;
     `NotEnoughMemory` for batches that do not fit in memory; `CheckpointError` for checkpoints of
@@ -188,10 +203,11 @@ def fit(
     held_out = () if validation is None else columns_of(validation, "validation")
     if held_out:
         check_validation(held_out, columns)
-    if isinstance(loss, CrossEntropy):
+    checking: object = loss
+    if isinstance(checking, ChecksColumns):
         for name, own in (("data", columns), ("validation", held_out)):
             if own:
-                loss.check(model, own, name)
+                checking.check(model, own, name)
     rows = len(columns[0])
     batch_size = as_integer("batch_size", min(_BATCH, rows) if batch_size is None else batch_size)
     parts = as_integer("parts", parts)

@@ -158,6 +158,31 @@ def test_data_that_are_not_finite_are_refused_with_their_place(to_array):
     assert "is nan at [1, 1, 0, 1] (NaN" in refusal(data=(X, deep))
 
 
+class CheckedLoss(eqx.Module):
+    """A loss that takes no negative targets."""
+
+    def check(self, model, columns, name):
+        assert model is LINE
+        if (columns[1] < 0).any():
+            raise ValueError(f"`{name}[1]` is negative")
+
+    def __call__(self, line, x, y, key):
+        return loss(line, x, y, key)
+
+
+def test_a_loss_refuses_data_before_anything_is_compiled():
+    global traces
+    traces = 0
+    options = {"epochs": 1, "batch_size": 5, "key": jr.key(0)}
+    good, bad = (X, np.abs(X)), (X, X)
+    with pytest.raises(ValueError, match=r"`data\[1\]` is negative"):
+        learn.fit(LINE, CheckedLoss(), DESCENT, bad, **options)
+    with pytest.raises(ValueError, match=r"`validation\[1\]` is negative"):
+        learn.fit(LINE, CheckedLoss(), DESCENT, good, validation=bad, **options)
+    assert traces == 0
+    learn.fit(LINE, CheckedLoss(), DESCENT, good, validation=good, **options)
+
+
 def test_lists_are_columns():
     wanted = fit(3 * X)
     data, options = (X.tolist(), (3 * X).tolist()), {"epochs": 3, "batch_size": 5}
