@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.sleptsov import Arcs, SleptsovNet
-from snpjax.testing import systems
+from snpjax.sleptsov import Arcs, InvalidNet, SleptsovNet
+from snpjax.testing import nets, systems
 from snpjax.viz.page.arguments import Refused
 from snpjax.viz.page.models import changed_model
 from snpjax.viz.page.net_operations import changed_net
@@ -16,7 +16,7 @@ from snpjax.viz.page.nets import net_json
 from snpjax.viz.page.operations import changed
 from snpjax.viz.page.palette import PALETTE, module_of, palette_json
 from snpjax.viz.page.session import Session
-from snpjax.viz.page.texts import MODEL_FORMATS, open_model, serialize
+from snpjax.viz.page.texts import MODEL_FORMATS, open_model, opened_system, serialize
 from tests.support.helpers import many
 
 
@@ -279,6 +279,123 @@ def test_nodes_of_a_net_keep_their_positions():
     left = changed_net(grown, {"do": "remove", "neurons": [0, 4]})
     assert positions(left) == [places[1], [1, 2], places[2]]
     assert positions(changed_net(grown, {"do": "add", "places": [{}]})) is None
+
+
+def in_order(net):
+    """The transitions of a net, the first to be asked first."""
+    return [net.transition_name(t) for t in net.priority_order]
+
+
+def through_mcc(net):
+    text, _ = serialize(net, MODEL_FORMATS["mcc"], lossy=False)
+    return open_model("n.mcc", text, format=None, level="extended").system
+
+
+@settings(max_examples=many(80))
+@given(nets(max_transitions=4), st.data())
+def test_a_total_order_is_kept(net, data):
+    """New transitions come last; those that are left keep their order, also in the file."""
+    order = net.priority_order
+    net = net.replace(order=order, inhibitors=Arcs.none(), tests=Arcs.none())
+    new = data.draw(st.integers(0, 2))
+    grown = changed_net(net, {"do": "add", "places": [{}], "transitions": [{}] * new})
+    added = [grown.transition_name(net.num_transitions + i) for i in range(new)]
+    assert in_order(grown) == [*in_order(net), *added]
+    size = grown.num_places + grown.num_transitions
+    places = [[float(i), 0.5] for i in range(size)]
+    grown = changed_net(grown, {"do": "move", "positions": places})
+    gone = data.draw(st.sets(st.integers(0, size - 1)))
+    left = changed_net(grown, {"do": "remove", "neurons": sorted(gone)})
+    names = {grown.transition_name(n - grown.num_places) for n in gone if n >= grown.num_places}
+    assert in_order(left) == [name for name in in_order(grown) if name not in names]
+    assert left.order is not None and through_mcc(left) == left
+    if len(gone) < size:
+        kept = [place for i, place in enumerate(places) if i not in gone]
+        assert positions(left) == positions(through_mcc(left)) == kept
+
+
+@settings(max_examples=many(80))
+@given(nets(max_transitions=5), st.data())
+def test_a_transition_moves_in_the_total_order(net, data):
+    if not net.num_transitions:
+        return
+    net = net.replace(order=net.priority_order, inhibitors=Arcs.none(), tests=Arcs.none())
+    own = data.draw(st.integers(0, net.num_transitions - 1))
+    rank = data.draw(st.integers(1, net.num_transitions))
+    wanted = in_order(net)
+    wanted.insert(rank - 1, wanted.pop(wanted.index(net.transition_name(own))))
+    operation = {"do": "order", "neuron": net.num_places + own, "rank": rank}
+    beats = [tuple(map(net.transition_name, pair)) for pair in net.priorities.tolist()]
+    if any(wanted.index(a) > wanted.index(b) for a, b in beats):
+        with pytest.raises(InvalidNet, match="which has priority over it"):
+            changed_net(net, operation)
+        return
+    moved = changed_net(net, operation)
+    assert in_order(moved) == wanted and through_mcc(moved) == moved
+    nodes = net_json(moved)["neurons"][net.num_places :]
+    assert sorted((node["rank"], node["name"]) for node in nodes) == list(enumerate(wanted, 1))
+
+
+def ordered():
+    return net().replace(num_transitions=2, transition_names=["t", "u"], order=[1, 0])
+
+
+def test_the_page_knows_priorities():
+    """Those that are given; the order of a net that has none is only its order."""
+    grown = changed_net(net(), {"do": "add", "transitions": [{}, {}]})
+    assert [node.get("beats") for node in net_json(grown)["neurons"]] == [None, None, [], [], []]
+    grown = changed_net(grown, {"do": "priority", "pairs": [[3, 2], [3, 4]]})
+    told = net_json(grown)
+    assert [node.get("beats") for node in told["neurons"][2:]] == [[], [2, 4], []]
+    assert told["rules"] == {"t 1": ["beats t, t2"]}
+    grown = changed_net(grown, {"do": "priority", "pairs": [[3, 2]], "is_on": False})
+    assert grown.priorities.tolist() == [[1, 2]]
+    assert [node.get("rank") for node in told["neurons"]] == [None] * 5
+    transitions = net_json(ordered())["neurons"][2:]
+    assert [(one["rank"], one.get("beats")) for one in transitions] == [(2, None), (1, None)]
+    both = changed_net(ordered(), {"do": "priority", "pairs": [[3, 2]]})
+    assert [one["beats"] for one in net_json(both)["neurons"][2:]] == [[], [2]]
+
+
+def test_a_total_order_stays_in_the_text():
+    """An SN-MCC text keeps its comments; a net that Python made gets such a text."""
+    text = "2 1 1\n0\n1\n1\n2\n1 0\n# of a lecture\n"
+    session = Session("n.mcc", text)
+    model = session.answer("begin", {})["model"]
+    add = [{"do": "add", "transitions": [{}]}]
+    after = session.answer("change", {"model": model, "operations": add})
+    assert after["format"] == "mcc" and "# of a lecture\n" in after["text"]
+    rank = [{"do": "order", "neuron": 3, "rank": 1}]
+    after = session.answer("change", {"model": after["model"], "operations": rank})
+    assert [node["rank"] for node in after["system"]["neurons"][2:]] == [2, 1]
+    read = open_model("n.mcc", after["text"], format=None, level="extended").system
+    assert in_order(read) == ["t1", "t0"]
+    found = opened_system(ordered())
+    assert (found.name, found.format.name) == ("model.mcc", "mcc")
+    again = open_model(found.name, found.text, format=None, level="extended").system
+    assert again == ordered()
+
+
+def test_tables_that_are_too_large_give_way_to_lsn(monkeypatch):
+    monkeypatch.setattr("snpjax.io.sleptsov.mcc.MAX_FILE_BYTES", 1)
+    assert opened_system(ordered()).format.name == "lsn"
+
+
+@pytest.mark.parametrize(
+    "operation, message",
+    [
+        ({"neuron": 0, "rank": 1}, "A place has no position in the order"),
+        ({"neuron": 2, "rank": 0}, "The position is 0. Give an integer from 1 to 2"),
+        ({"neuron": 2, "rank": 3}, "Give an integer from 1 to 2"),
+        ({"neuron": 2, "rank": "x"}, "Give an integer"),
+        ({"neuron": 4, "rank": 1}, "no node 4 among 4"),
+    ],
+)
+def test_what_makes_no_sense_in_a_total_order_is_refused(operation, message):
+    with pytest.raises(Refused, match=message):
+        changed_net(ordered(), {"do": "order", **operation})
+    with pytest.raises(Refused, match="no total order of its transitions"):
+        changed_net(net(), {"do": "order", "neuron": 2, "rank": 1})
 
 
 @pytest.mark.parametrize(

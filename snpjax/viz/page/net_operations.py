@@ -36,7 +36,7 @@ def changed_net(net: SleptsovNet, operation: Operation) -> SleptsovNet:
     - `net`: the net.
     - `operation`: its name is under `"do"`:
       - `add`: `places` and `transitions`, lists of objects with a `name`, the `tokens` of a place,
-        and where it stands, `at`, all optional.
+        and where it stands, `at`, all optional. New transitions come last in a total order.
       - `remove`: `neurons` (numbers of nodes) and `synapses` (pairs of nodes), each optional; with
         a `kind`, only the arcs of that kind.
       - `rename`: `neuron`, `name`.
@@ -45,6 +45,8 @@ def changed_net(net: SleptsovNet, operation: Operation) -> SleptsovNet:
       - `move`: `positions`, the place `[x, y]` of every node.
       - `priority`: `pairs` of transitions, of which the first beats the second; with `is_on` false
         they no longer do.
+      - `order`: the transition `neuron` moves to the position `rank` in the total order, 1 for the
+        first; the others keep their order.
 
     **Raises:** `Refused` for an operation that makes no sense, `InvalidNet` for one that makes the
     net invalid.
@@ -52,8 +54,6 @@ def changed_net(net: SleptsovNet, operation: Operation) -> SleptsovNet:
     name = operation.get("do")
     if not isinstance(name, str) or name not in _OPERATIONS:
         raise Refused(f"There is no operation {name!r:.60} on nets.")
-    if net.order is not None:
-        raise Refused("This net has an order of its own. Edit the text.")
     positions = _positions_after(net, name, operation)
     return with_positions(_OPERATIONS[name](net, operation), positions)
 
@@ -98,9 +98,12 @@ def _add(net: SleptsovNet, operation: Operation) -> SleptsovNet:
     if not all(isinstance(one, Mapping) for one in [*places, *transitions]):
         raise Refused("Give objects for places and transitions.")
     tokens = [integer(one.get("tokens", 0), "tokens") for one in places]
+    count = net.num_transitions
+    new = range(count, count + len(transitions))
     return net.replace(
         marking=[*net.marking.tolist(), *tokens],
-        num_transitions=net.num_transitions + len(transitions),
+        num_transitions=count + len(transitions),
+        order=None if net.order is None else [*net.order.tolist(), *new],
         place_names=_names(net.place_names, places, "p1"),
         transition_names=_names(net.transition_names, transitions, "t1"),
         final_markings=np.pad(net.final_markings, ((0, 0), (0, len(places)))),
@@ -146,6 +149,9 @@ def _remove(net: SleptsovNet, operation: Operation) -> SleptsovNet:
             for a, b in net.priorities.tolist()
             if a in transition_of and b in transition_of
         ],
+        order=None
+        if net.order is None
+        else [transition_of[t] for t in net.order.tolist() if t in transition_of],
         final_markings=net.final_markings[:, places],
     )
 
@@ -201,6 +207,19 @@ def _priority(net: SleptsovNet, operation: Operation) -> SleptsovNet:
     return net.replace(priorities=sorted(known))
 
 
+def _order(net: SleptsovNet, operation: Operation) -> SleptsovNet:
+    if net.order is None:
+        raise Refused("This net has no total order of its transitions. Edit their priorities.")
+    own = node(operation, "neuron", _size(net)) - net.num_places
+    rank = integer(operation.get("rank"), "rank")
+    if own < 0:
+        raise Refused("A place has no position in the order. Give a transition.")
+    if not 1 <= rank <= net.num_transitions:
+        raise Refused(f"The position is {rank}. Give an integer from 1 to {net.num_transitions}.")
+    order = [t for t in net.order.tolist() if t != own]
+    return net.replace(order=[*order[: rank - 1], own, *order[rank - 1 :]])
+
+
 _OPERATIONS: Mapping[str, Callable[[SleptsovNet, Operation], SleptsovNet]] = {
     "move": _move,
     "add": _add,
@@ -208,4 +227,5 @@ _OPERATIONS: Mapping[str, Callable[[SleptsovNet, Operation], SleptsovNet]] = {
     "rename": _rename,
     "connect": _connect,
     "priority": _priority,
+    "order": _order,
 }

@@ -111,16 +111,27 @@ def _candidates(machine: ScanningMachine, state: Any) -> Bool[Array, " transitio
 
 
 def net_json(net: SleptsovNet) -> dict[str, Any]:
-    """A net as the page draws it, see `system_json`: nodes are places, then transitions."""
+    """A net as the page draws it, see `system_json`: nodes are places, then transitions.
+
+    Transitions have the nodes that they have priority over, `beats`, and in a net with a total
+    order of its own their position in it, `rank`, from 1. There only given priorities are shown.
+    """
     places = [
         {"name": net.place_name(p), "label": f"p {p}", "spikes": exact(int(net.marking[p]))}
         for p in range(net.num_places)
     ]
     names = [net.transition_name(t) for t in range(net.num_transitions)]
-    beats: dict[int, list[str]] = {}
-    for above, below in net.priorities.tolist():
-        beats.setdefault(above, []).append(names[below])
     size, positions = net.num_places, given_positions(net)
+    transitions: list[dict[str, Any]] = [
+        {"name": x, "label": f"t {t}"} for t, x in enumerate(names)
+    ]
+    if net.order is None or len(net.priorities):
+        for transition in transitions:
+            transition["beats"] = []
+    for above, below in net.priorities.tolist():
+        transitions[above]["beats"].append(size + below)
+    for rank, own in enumerate([] if net.order is None else net.order.tolist(), start=1):
+        transitions[own]["rank"] = rank
     arcs: list[list[Any]] = []
     for kind, some in (("", net.inputs), ("inhibitor", net.inhibitors), ("test", net.tests)):
         arcs += [[p, size + t, exact(w), [], kind] for p, t, w in some.triples()]
@@ -128,15 +139,18 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
     return {
         "kind": "net",
         "name": net.name,
-        "neurons": [*places, *({"name": x, "label": f"t {t}"} for t, x in enumerate(names))],
-        "rules": {f"t {t}": [f"beats {', '.join(own)}"] for t, own in beats.items()},
+        "neurons": [*places, *transitions],
+        "rules": {
+            one["label"]: [f"beats {', '.join(names[node - size] for node in one['beats'])}"]
+            for one in transitions
+            if one.get("beats")
+        },
         "synapses": arcs,
         "environment": [],
         "input": {},
         "output": [],
         "astrocytes": [],
         "positions": None if positions is None else positions.tolist(),
-        "isOrdered": net.order is not None,
         "remarks": [] if net.order is None else ["an order of its own"],
         "grows": False,
         "changes": False,

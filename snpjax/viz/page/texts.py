@@ -83,20 +83,30 @@ def open_model(name: str, text: str, *, format: str | None, level: Level) -> Ope
 
 
 def opened_system(system: FileModel) -> OpenedModel:
-    """A system that is in no file: its text is native, and that of a net LSN.
+    """A system that is in no file, with the text of `_fallback`.
 
     **Raises:** `ReadError` for one that is too large to be drawn.
     """
-    own_format = fallback(system)
-    name = f"{system.name or 'model'}{own_format.suffixes[0]}"
-    own = _expanded(name, system)
-    text, _ = serialize(system, own_format, lossy=isinstance(system, SleptsovNet))
-    return OpenedModel(name, text, own_format, own, system, ())
+    stem = system.name or "model"
+    own = _expanded(stem, system)
+    text, own_format = _fallback(system, lossy=isinstance(system, SleptsovNet))
+    return OpenedModel(f"{stem}{own_format.suffixes[0]}", text, own_format, own, system, ())
 
 
-def fallback(system: FileModel) -> Format:
-    """The format of what is in no file, or cannot be written in its own format."""
-    return MODEL_FORMATS["lsn" if isinstance(system, SleptsovNet) else "native"]
+def _fallback(system: FileModel, *, lossy: bool) -> tuple[str, Format]:
+    """The text and format of what is in no file, or cannot be written in its own format.
+
+    Systems are native and nets LSN; those with a total order are SN-MCC, which keeps it, unless
+    its tables are too large.
+    """
+    if not isinstance(system, SleptsovNet):
+        format = MODEL_FORMATS["native"]
+    else:
+        format = MODEL_FORMATS["lsn"]
+        if system.order is not None:
+            with suppress(ValueError):
+                return serialize(system, MODEL_FORMATS["mcc"], lossy=lossy)[0], MODEL_FORMATS["mcc"]
+    return serialize(system, format, lossy=lossy)[0], format
 
 
 def file_name(path: str) -> str:
@@ -180,15 +190,14 @@ def edited_text(
     """The text of a file with an edited model, and its format.
 
     Comments and formatting stay where nothing changed, as far as the text has a place for the
-    change (`revisions`). A format that cannot hold the model gives way to the native one or to LSN.
+    change (`revisions`). A format that cannot hold the model gives way to that of `_fallback`.
     """
     format, text = found.format, None
     if format.writer is not None:
-        with suppress(WriteError):
+        with suppress(ValueError):  # it may also be too large for the format
             text, _ = serialize(model, format, lossy=False)
     if text is None:
-        format = fallback(model)
-        return serialize(model, format, lossy=True)[0], format  # an LSN file has no names
+        return _fallback(model, lossy=True)
 
     def model_in(candidate: str) -> SpikingSystem | SleptsovNet | None:
         try:

@@ -209,10 +209,9 @@ export class Editing {
     return this.change([{ do: "move", positions }], { select: [...this.network.selection.nodes], note });
   }
 
-  // Whether the model takes positions: what grows has its own ones, and an ordered net takes no edits.
+  // Whether the model takes positions: what grows has its own ones.
   get hasPositions() {
-    const { system } = this.run;
-    return !system.grows && !system.isOrdered;
+    return !this.run.system.grows;
   }
 
   // ---- how ----

@@ -192,7 +192,7 @@ export class Network extends EventTarget {
     if (this.run.system === null) return; // a text with errors was opened
     const { system } = this.run;
     this.before = this.standings();
-    if (system.grows || system.isOrdered) this.keep(); // it takes no positions: a movement is no edit
+    if (system.grows) this.keep(); // it takes no positions: a movement is no edit
     this.rememberBoxes();
   }
 
