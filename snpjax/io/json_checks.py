@@ -1,12 +1,12 @@
 """Taking values out of decoded JSON or YAML: each one checked, each mistake noted with its path."""
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
 
+from ..drawing.coordinates import COORDINATE_RANGE, is_coordinate
 from ..spiking.model.validity import Severity
 from .json_text import JsonPath, Key, NoNumber, RepeatedKeys, decode, locate, report_depth
 from .source import MAX_FINDINGS, Report, Unreadable, shortened
@@ -221,16 +221,19 @@ def read_values(
 
 
 def noted_position(notes: Mapping[str, object], name: str) -> tuple[float, float] | None:
-    """Where a node is drawn; notes may be anything."""
+    """Where a node is drawn, if that is in range; notes may be anything."""
     noted = notes.get("positions")
     place = noted.get(name) if isinstance(noted, Mapping) else None
     if not isinstance(place, Sequence) or len(place) != 2:
         return None
     x, y = place
-    for number in place:
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            return None
-    return (x, y) if all(-math.inf < number < math.inf for number in place) else None
+    return (x, y) if is_coordinate(x) and is_coordinate(y) else None
+
+
+def out_of_range(coordinate: float, name: str) -> str:
+    """What is wrong with a coordinate of a node that is no `is_coordinate`, and the fix."""
+    number = shortened(f"{coordinate}", 20)
+    return f"the coordinate {number} of {name!r} is out of range (write one {COORDINATE_RANGE})"
 
 
 def abbreviated(value: object) -> str:

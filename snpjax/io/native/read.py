@@ -14,12 +14,13 @@ variants see `variants.py`. Large systems have `populations` and `projections` i
 
 from typing import Any, TypeGuard
 
+from ...drawing.coordinates import is_coordinate
 from ...spiking.model.population import AnySystem
 from ...spiking.model.system import Neuron, SpikingSystem
 from ...spiking.model.validity import Level, Place, Problem, possible_labels
 from ...spiking.model.variants import AntiSpikes, Variant
 from ..building import KnownNames, read_reported, tell_problems, try_to_build
-from ..json_checks import Entries, Findings, abbreviated, read_values
+from ..json_checks import Entries, Findings, abbreviated, out_of_range, read_values
 from ..json_text import JsonPath, Key
 from ..source import Source
 from .header import read_header
@@ -75,6 +76,7 @@ class _Reader:
             return None
         header = read_header(top, level)
         notes: Any = top.mapping("notes")
+        self._check_positions(notes.get("positions"))
         by_label = {
             label: self.rules.read_all(rules, ("rules_by_label", label), label)
             for label, rules in top.mapping("rules_by_label").items()
@@ -122,6 +124,14 @@ class _Reader:
             told = [p for p in told if p.code not in _SIGNED or (p.code, p.place) in certain]
         tell_problems(self.findings, told, self._path, self._has_no_guard)
         return system
+
+    def _check_positions(self, positions: object) -> None:
+        """Report positions that no drawing uses. Notes may be anything, so that they are kept."""
+        for name, place in positions.items() if isinstance(positions, dict) else ():
+            for at, part in enumerate(place if isinstance(place, list) else ()):
+                if type(part) in (int, float) and not is_coordinate(part):
+                    path = ("notes", "positions", name, at)
+                    self.findings.warning(path, out_of_range(part, name))
 
     def _read_neurons(self, top: Entries, by_label: dict[str, list[ReadRule]]) -> bool:
         """Read neurons, and move to them the rules of their labels. False: names may be missing."""

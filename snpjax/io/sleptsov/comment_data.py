@@ -13,15 +13,16 @@ from typing import Any
 
 from ..._text.counts import plural
 from ..._text.surrogates import HALF, lone_escape
+from ...drawing.coordinates import is_coordinate
 from ...sleptsov import Numbered, SleptsovNet
 from ...sleptsov.model.names import Names, same_names
 from ...sleptsov.view.positions import given_positions
+from ..json_checks import out_of_range
 from ..source import Report, Source
 
 
 _MARK = "snpjax "
 _LISTS = ("places", "transitions")
-_FAR = 1e9  # no drawing is larger
 
 
 def remark(net: SleptsovNet, sign: str, first: int, **more: Any) -> str:
@@ -102,12 +103,17 @@ class Remark:
         is_right = isinstance(positions, list) and all(
             isinstance(place, list)
             and len(place) == 2
-            and all(type(x) in (int, float) and -_FAR < x < _FAR for x in place)
+            and all(type(x) in (int, float) and x == x for x in place)  # not NaN
             for place in positions
         )
         if not is_right or len(positions) != len(names):
             self.error(f"`positions` is not a list of {plural(len(names), 'pair')} of numbers")
             return {}
+        for name, place in zip(names, positions, strict=True):
+            for part in place:
+                if not is_coordinate(part):
+                    self.error(out_of_range(part, name))
+                    return {}
         return {"positions": dict(zip(names, positions, strict=True))}
 
     def _names(self, key: str, prefix: str) -> Names:

@@ -99,7 +99,7 @@ class _Reader:
             if name == "beats" and self._own_tool and owner is not None:
                 owner.beats.append(PnmlLabel(attributes.get("ref", ""), offset))
             elif name == "position" and owner is not None and self._is_in_graphics():
-                owner.position = position_of(attributes, "x", "y") or owner.position
+                owner.position = position_of(attributes, "x", "y", offset) or owner.position
             return skipped
         if name in DECORATION and above.role != "text":
             if name == "toolspecific" and attributes.get("tool") == TOOL:

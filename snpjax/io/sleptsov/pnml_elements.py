@@ -14,13 +14,21 @@ class PnmlLabel(NamedTuple):
     is_value: bool = False  # in a `<value>` of PIPE, which may be empty
 
 
-def position_of(attributes: Mapping[str, str], x: str, y: str) -> list[float] | None:
+class PnmlPosition(NamedTuple):
+    """Where a node is drawn, and where that stands."""
+
+    x: float
+    y: float
+    offset: int
+
+
+def position_of(attributes: Mapping[str, str], x: str, y: str, offset: int) -> PnmlPosition | None:
     """A position in two attributes. It is decoration, so that anything else is no error."""
     try:
         found = [float(attributes[name]) for name in (x, y)]
     except (KeyError, ValueError):
         return None
-    return found if all(map(math.isfinite, found)) else None
+    return PnmlPosition(*found, offset) if all(map(math.isfinite, found)) else None
 
 
 class PnmlElement:
@@ -34,7 +42,8 @@ class PnmlElement:
         self.id = attributes.get("id", "")
         self.labels: dict[str, PnmlLabel] = {}
         self.beats: list[PnmlLabel] = []
-        self.position = position_of(attributes, "positionX", "positionY")  # as TAPAAL writes it
+        # As TAPAAL writes it.
+        self.position = position_of(attributes, "positionX", "positionY", offset)
 
     def attribute(self, name: str) -> PnmlLabel | None:
         """An attribute as a label."""

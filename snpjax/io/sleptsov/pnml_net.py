@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from ...drawing.coordinates import is_coordinate
+from ..json_checks import out_of_range
 from ..source import MAX_FINDINGS, Report, shortened
 from .draft import Dropping, NetDraft
 from .numbers import MAX_NODES, integer
@@ -206,13 +208,17 @@ class _Builder:
         if sum(element.kind == "page" for element in self.net.ids.values()) > 1:
             return {}
         found: dict[str, list[float]] = {}
+        are_in_range = True
         for own_ids, own_names in zip(ids.values(), names.values(), strict=True):
             for id, name in zip(own_ids, own_names, strict=True):
                 position = self.net.nodes[id].position
                 if position is None or name in found:
                     return {}
-                found[name] = position
-        return found
+                found[name] = [position.x, position.y]
+                for far in (x for x in found[name] if not is_coordinate(x)):
+                    self.report.warning(position.offset, out_of_range(far, name))
+                    are_in_range = False
+        return found if are_in_range else {}
 
     def _check_type(self) -> None:
         type = self.net.owner.attributes.get("type", "")

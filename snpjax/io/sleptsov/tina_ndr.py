@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._text.counts import plural
+from ...drawing.coordinates import is_coordinate
 from ...sleptsov import SleptsovNet
-from ..json_checks import noted_position
+from ..json_checks import noted_position, out_of_range
 from ..losses import Losses
 from ..source import Report, Source, shortened
 from .build_net import build_net
@@ -177,7 +178,7 @@ class _Reader:
         if not name:
             self.report.error(line.offset(3), "a node has an empty name")
             return
-        self.positions[name] = [self._coordinate(line, word) for word in (1, 2)]
+        self.positions[name] = [self._coordinate(line, word, name) for word in (1, 2)]
         if letter == "p":
             place = self.draft.place(name)
             tokens = number_of(words[4])
@@ -199,16 +200,18 @@ class _Reader:
         if len(words) == 10 and name_of(words[_LABEL]).startswith(_SUBSTITUTION):
             self._labels.append((transition, line))
 
-    def _coordinate(self, line: _Line, word: int) -> float:
+    def _coordinate(self, line: _Line, word: int, name: str) -> float:
         try:
             number = float(line.words[word])
         except ValueError:
             number = math.nan
-        if not math.isfinite(number):
-            message = f"{shortened(line.words[word])!r} is not a coordinate (write one)"
-            self.report.error(line.offset(word), message)
-            return 0.0
-        return number
+        if is_coordinate(number):
+            return number
+        message = f"{shortened(line.words[word])!r} is not a coordinate (write one)"
+        if math.isfinite(number):
+            message = out_of_range(number, name)
+        self.report.error(line.offset(word), message)
+        return 0.0
 
     def _edge(self, line: _Line) -> None:
         words, transitions = line.words, self.draft.transitions

@@ -18,12 +18,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from ...drawing.coordinates import is_coordinate
 from ...spiking.model.rule import DivisionRule
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import Level, unknown_neuron
 from ..building import UnknownNames, read_reported
 from ..environment import InputNode, NeuronNode, Node, OutputNode, PlacedRule, Wire, build_system
-from ..json_checks import Entries, Findings, read_values
+from ..json_checks import Entries, Findings, out_of_range, read_values
 from ..json_text import JsonPath
 from ..source import Report, Source
 from ..yaml_text import Plain
@@ -152,7 +153,7 @@ class _Reader:
     def _read_node(self, entry: Entries, name: str, rules: list[PlacedRule[JsonPath]]) -> None:
         place, kind = entry.at("id"), entry.values["type"]
         kind = kind.text if isinstance(kind, Plain) else kind
-        position = self._position(entry)
+        position = self._position(entry, name)
         if position is not None:
             self.positions[name] = position
         if kind == "output":
@@ -172,14 +173,20 @@ class _Reader:
             message = f"{kind} neuron {name!r} has rules (only regular neurons have some)"
             self.findings.error(entry.at("rules"), message)
 
-    def _position(self, entry: Entries) -> list[Json] | None:
+    def _position(self, entry: Entries, name: str) -> list[Json] | None:
         place: Entries | None = entry
         if "position" in entry and not is_null(entry.values["position"]):
             place = entry.take("position", partial(self.findings.entries, keys=("x", "y")))
         if place is None or is_null(place.values.get("x")) or is_null(place.values.get("y")):
             return None
-        x, y = (place.take(key, self.values.number) for key in "xy")
-        return None if x is None or y is None else [x, y]
+        found: list[Json] = []
+        for key in "xy":
+            number = place.take(key, self.values.number)
+            if is_coordinate(number):
+                found.append(number)
+            elif number is not None:
+                self.findings.error(place.at(key), out_of_range(number, name))
+        return found if len(found) == 2 else None
 
     # Rules
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ...drawing.coordinates import is_coordinate
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import Level
 from ..building import read_reported
@@ -22,6 +23,7 @@ from ..environment import (
     Wire,
     build_system,
 )
+from ..json_checks import out_of_range
 from ..json_text import MAX_DIGITS
 from ..source import Report, Source, shortened
 from .elements import XmlElement, read_children
@@ -299,16 +301,19 @@ class _Reader:
         for child in position.children:
             if child.name not in ("x", "y"):
                 self._refuse_child(child, position)
-            elif child.name in place:
+                continue
+            if child.name in place:
                 message = f"<{child.name}> appears twice in a position (remove one)"
                 self.report.error(child.offset, message)
-            else:
-                number = _coordinate(child.text.strip())
-                if number is None:
-                    message = f"the position is {shortened(child.text.strip())!r} (write a number)"
-                    self.report.warning(child.start, message)
-                else:
-                    place[child.name] = number
+                continue
+            number = _coordinate(child.text.strip())
+            if is_coordinate(number):
+                place[child.name] = number
+                continue
+            message = f"the position is {shortened(child.text.strip())!r} (write a number)"
+            if number is not None:
+                message = out_of_range(number, name)
+            self.report.warning(child.start, message)
         if len(place) == 2:
             self.positions.setdefault(name, [place["x"], place["y"]])
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
+from ...drawing.coordinates import noted_positions
+
 
 if TYPE_CHECKING:
     from ..model.net import SleptsovNet
@@ -26,19 +28,13 @@ def given_positions(net: "SleptsovNet") -> Float[np.ndarray, "nodes 2"] | None:
 
     - `net`: a net.
 
-    **Returns:** the positions; `None` unless each node has a name of its own and a position.
+    **Returns:** the positions; `None` unless each node has a name of its own and a position with
+    coordinates in range.
     """
-    given = net.notes.get(_NOTE)
-    if not isinstance(given, dict):
+    if _NOTE not in net.notes:
         return None
     names = node_names(net)
-    if len(set(names)) < len(names):
-        return None
-    try:
-        found = np.asarray([given.get(name) for name in names], float)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return found if names and found.shape == (len(names), 2) and np.isfinite(found).all() else None
+    return None if len(set(names)) < len(names) else noted_positions(net.notes[_NOTE], names)
 
 
 def with_positions(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from ...drawing.coordinates import noted_positions
 from ...drawing.edges import routed
 from ...drawing.force import separated
 from ...drawing.labels import Rectangle, free_place, label_shapes, label_size
@@ -262,15 +263,8 @@ def _weight(weight: int) -> str:
 
 def given_positions(system: SpikingSystem) -> Float[np.ndarray, "neurons 2"] | None:
     """The positions that a file gives to all neurons (`system.notes["positions"]`), if it does."""
-    given = system.notes.get("positions")
-    if not isinstance(given, dict):
-        return None
-    try:
-        found = np.asarray([given.get(neuron.name) for neuron in system.neurons], float)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    num = len(system.neurons)
-    return found if num and found.shape == (num, 2) and np.isfinite(found).all() else None
+    names = [neuron.name for neuron in system.neurons]
+    return noted_positions(system.notes.get("positions"), names)
 
 
 def _size(card: Card) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from ..._text.surrogates import HALF, lone_surrogate
+from ...drawing.coordinates import COORDINATE_RANGE, is_coordinate
 
 
 #: An operation: `{"do": "connect", "synapses": [[0, 1, 1]]}`.
@@ -75,9 +76,9 @@ def name_in(value: Any) -> str:
 def point(value: Any) -> list[float]:
     """A place in the drawing."""
     if isinstance(value, list) and len(value) == 2:
-        if all(isinstance(x, int | float) and abs(x) < 1e7 for x in value):
+        if all(map(is_coordinate, value)):
             return [float(x) for x in value]
-    raise Refused(f"{value!r:.60} is not a place. Give [x, y].")
+    raise Refused(f"{value!r:.60} is not a place. Give [x, y], numbers {COORDINATE_RANGE}.")
 
 
 def free_name(taken: Iterable[str], *, like: str = "n1") -> str:
