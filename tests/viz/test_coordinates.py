@@ -2,7 +2,6 @@
 
 import pytest
 
-from snpjax.drawing.coordinates import COORDINATE_LIMIT, is_coordinate, noted_positions
 from snpjax.io import ReadError
 from snpjax.viz.page.models import changed_model
 from snpjax.viz.page.texts import MODEL_FORMATS, OpenedModel, open_model, serialize
@@ -81,12 +80,3 @@ def test_what_is_out_of_range_is_reported_where_it_is(format, y):
     (one,) = diagnostics
     assert (one.line, one.column) == TEXTS[format][1]
     assert "of 'x' is out of range (write one between -10^9 and 10^9)" in one.message
-
-
-def test_positions_out_of_range_are_not_drawn():
-    assert noted_positions({"x": [1, INSIDE]}, ["x"]) is not None
-    for wrong in (OUTSIDE, float("nan"), float("inf"), 10**400):
-        assert noted_positions({"x": [1, wrong]}, ["x"]) is None
-        assert not is_coordinate(wrong)
-    assert not is_coordinate(True) and not is_coordinate("1")
-    assert is_coordinate(-INSIDE) and not is_coordinate(-COORDINATE_LIMIT)

@@ -306,8 +306,7 @@ def test_a_net_keeps_its_positions_and_says_where_it_does_not(visit):
     assert '"positions": [[' in page.input_value("#text")
     page.keyboard.press("a")
     shown(page.locator("#network .place")).to_have_count(3)
-    script = "all => all.map(x => x.getAttribute('transform'))"
-    before = page.locator("#network .node").evaluate_all(script)
+    before = page.locator("#network .node").evaluate_all(TRANSFORMS)
     page.click("#save")
     shown(page.locator("#save-places")).to_be_hidden()
     page.select_option("#save-format", "net")
@@ -318,13 +317,83 @@ def test_a_net_keeps_its_positions_and_says_where_it_does_not(visit):
         page.click("#save-now")
     text = waiting.value.path().read_text()
     again = visit("net.pnml", text)
-    after = again.locator("#network .node").evaluate_all(script)
-    assert len(after) == len(before)
-    offsets = {
+    after = again.locator("#network .node").evaluate_all(TRANSFORMS)
+    assert moves(before, after) == {(0, 0)}
+
+
+def test_priorities_of_a_net_are_edited(visit):
+    net = net_of_text("t: x -> y\nu: x -> z\nv: y -> z\nt > u", {"x": 1})
+    page = visit("net.lsn", model_text(net, "lsn")[0])
+    field, problem = page.locator("#edit-beats"), page.locator("#edit-beats-problem")
+    transition = page.locator("#network .transition")
+    transition.filter(has_text="beats u").click()
+    assert field.input_value() == "u"
+    field.fill("v\n")
+    page.keyboard.press("Control+Enter")
+    shown(transition.filter(has_text="beats v")).to_have_count(1)
+    shown(transition.filter(has_text="beats u")).to_have_count(0)
+    shown(field).to_have_value("v")
+    field.fill("v\nx")
+    field.blur()
+    shown(problem).to_have_text("There is no transition x.")
+    assert field.get_attribute("aria-invalid") == "true"
+    field.fill("v\nt")
+    page.keyboard.press("Control+Enter")
+    shown(problem).to_contain_text("transition t has priority over itself")
+    field.fill("v\nu")
+    page.keyboard.press("Control+Enter")
+    shown(transition.filter(has_text="beats u, v")).to_have_count(1)
+    page.locator("#network .place").first.click()
+    shown(field).to_have_count(0)
+    page.click("#tool-undo")
+    shown(transition.filter(has_text="beats v")).to_have_count(1)
+    text = text_of(page)
+    assert "-1 -3 0" in text and "-1 -2 0" not in text
+
+
+def test_a_net_with_a_total_order_is_edited(visit):
+    """Its transitions move in the order, nodes are moved and added, and the text keeps that."""
+    net = net_of_text("t: x -> y\nu: x -> z", {"x": 1}).replace(order=[1, 0])
+    page = visit("net.mcc", model_text(net, "mcc")[0])
+    step(page)
+    shown(page.locator("#network .transition.fired")).to_contain_text("u")
+    page.locator("#network .transition").filter(has_text="t").click()
+    rank, problem = page.locator("#edit-rank"), page.locator("#edit-rank-problem")
+    assert rank.input_value() == "2" and page.locator("#edit-beats").count() == 0
+    rank.fill("3")
+    page.keyboard.press("Enter")
+    shown(problem).to_have_text("Write an integer from 1 to 2.")
+    rank.fill("1")
+    page.keyboard.press("Enter")
+    shown(problem).to_be_hidden()
+    page.click("#tool-undo")
+    page.click("#tool-redo")
+    step(page)
+    shown(page.locator("#network .transition.fired")).to_contain_text("t")
+    page.locator("#network .transition").filter(has_text="u").click()
+    page.keyboard.press("Alt+ArrowDown")
+    page.click("#tool-transition")
+    shown(page.locator("#network .transition")).to_have_count(3)
+    shown(rank).to_have_value("3")
+    text = text_of(page)
+    assert '"positions": [[' in text
+    before = page.locator("#network .node").evaluate_all(TRANSFORMS)
+    again = visit("net.mcc", text)
+    after = again.locator("#network .node").evaluate_all(TRANSFORMS)
+    assert moves(before, after) == {(0, 0)}
+    again.locator("#network .transition").filter(has_text="t").first.click()
+    shown(again.locator("#edit-rank")).to_have_value("1")
+
+
+TRANSFORMS = "all => all.map(x => x.getAttribute('transform'))"
+
+
+def moves(before, after):
+    """How far the nodes of two drawings are apart."""
+    return {
         tuple(round(b - a) for a, b in zip(place(one), place(other), strict=True))
         for one, other in zip(before, after, strict=True)
     }
-    assert offsets == {(0, 0)}
 
 
 def place(transform):

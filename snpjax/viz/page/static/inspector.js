@@ -51,8 +51,10 @@ export class Inspector {
     const about = [element("h3", {}, run.names()[neuron]), others, this.now];
     // What is edited is the beginning: not what a neuron became by division.
     if (isRecorded || initial?.spikes === undefined || run.label(neuron) !== initial.label) {
+      const beats = this.beatsForm(neuron);
       const rules = run.rules(neuron).map((rule) => element("li", {}, typeset(rule)));
-      fill(this.place, ...about, element("ul", { class: "rules" }, ...rules), this.arcs(neuron), this.nameForm(neuron), this.foldButton(neuron));
+      const list = beats === null ? element("ul", { class: "rules" }, ...rules) : null;
+      fill(this.place, ...about, list, this.arcs(neuron), this.nameForm(neuron), beats, this.rankForm(neuron), this.foldButton(neuron));
       return this.state();
     }
     this.onSynapses = run.system.hasSynapseRules;
@@ -155,6 +157,75 @@ export class Inspector {
     const { problem, refuse } = problemOf(field);
     field.addEventListener("change", rename);
     return element("form", { submit: rename }, element("label", { for: "edit-name" }, texts.name), field, problem);
+  }
+
+  // The transitions over which one has priority.
+  beatsForm(neuron) {
+    const { run } = this;
+    const { beats } = run.system.neurons[neuron] ?? {};
+    if (isRecorded || beats === undefined) return null;
+    const names = run.names();
+    const attributes = { id: "edit-beats", rows: Math.min(Math.max(beats.length + 1, 2), 9), wrap: "off", spellcheck: "false", autocapitalize: "off" };
+    const field = element("textarea", attributes, beats.map((other) => names[other]).join("\n"));
+    const numbers = new Map(names.map((name, node) => [name.trim(), node]).filter(([, node]) => "beats" in run.system.neurons[node]));
+    return this.fieldForm(neuron, field, texts.beatsField, () => {
+      const wanted = field.value.split("\n").map((line) => line.trim()).filter(Boolean);
+      const unknown = wanted.find((name) => !numbers.has(name));
+      if (unknown !== undefined) return texts.notATransition(unknown);
+      const others = wanted.map((name) => numbers.get(name));
+      const pairs = (from, without) => from.filter((other) => !without.includes(other)).map((other) => [neuron, other]);
+      return [
+        { do: "priority", pairs: pairs(beats, others), is_on: false },
+        { do: "priority", pairs: pairs(others, beats) },
+      ].filter((operation) => operation.pairs.length > 0);
+    });
+  }
+
+  // The position of a transition in a total order.
+  rankForm(neuron) {
+    const { neurons } = this.run.system;
+    const { rank } = neurons[neuron] ?? {};
+    if (isRecorded || rank === undefined) return null;
+    const most = neurons.filter((other) => other.rank !== undefined).length;
+    const field = this.numberField("edit-rank", rank);
+    return this.fieldForm(neuron, field, texts.rankField, () => {
+      const wanted = /^\d+$/.test(field.value.trim()) ? Number(field.value) : 0;
+      if (wanted < 1 || wanted > most) return texts.notAPosition(most);
+      return wanted === rank ? [] : [{ do: "order", neuron, rank: wanted }];
+    });
+  }
+
+  // A field that is applied when it is left, or with Enter, and with Ctrl+Enter where it has lines. `read`
+  // gives the operations, or what is wrong with the text.
+  fieldForm(neuron, field, label, read) {
+    let sent = field.defaultValue;
+    const { problem, accept, refuse } = problemOf(field);
+    const apply = (event) => {
+      event.preventDefault();
+      if (field.value === sent) {
+        if (event.type === "submit") this.leave(field, neuron); // as after a change
+        return;
+      }
+      const operations = read();
+      if (typeof operations === "string") return void refuse(operations);
+      accept();
+      sent = field.value; // Enter also changes the field
+      const keep = (text) => {
+        sent = null;
+        if (field.isConnected) refuse(text);
+        else this.onrefused?.(text);
+      };
+      if (operations.length > 0) this.onchange?.(operations, { select: [neuron], refuse: keep });
+    };
+    const form = element("form", { submit: apply }, element("label", { for: field.id }, label), field, problem);
+    field.addEventListener("change", apply);
+    field.addEventListener("keydown", (event) => {
+      const isApplied = field.rows !== undefined && event.key === "Enter" && (event.ctrlKey || event.metaKey);
+      if (!isApplied) return;
+      event.preventDefault();
+      form.requestSubmit();
+    });
+    return form;
   }
 
   // The neuron has another name, also for an edit that is on its way.
