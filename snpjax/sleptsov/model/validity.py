@@ -133,7 +133,10 @@ def order_problems(net: "SleptsovNet", order: Int[np.ndarray, " transitions"]) -
     before = position[net.priorities]
     for pair in np.flatnonzero(before[:, 0] >= before[:, 1])[:MAX_PROBLEMS]:
         beats, beaten = (net.transition_name(t) for t in net.priorities[pair])
-        yield f"`order` has {beaten} before {beats}, which has priority over it (drop one of both)"
+        yield (
+            f"`order` has {beaten} before {beats}, which has priority over it (change the "
+            "order, or drop the priority)"
+        )
 
 
 def warnings_of(net: "SleptsovNet") -> Iterator[str]:

@@ -341,7 +341,7 @@ export const texts = {
     ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
     ["Shift", "select several: click, press Enter, or draw a rectangle"],
     ["Tab, arrows", "from neuron to neuron, once one is focused; Enter selects it"],
-    ["Enter, Ctrl+Enter, Escape", "in a field: apply (in the rules with Ctrl); back to the drawing"],
+    ["Enter, Ctrl+Enter, Escape", "in a field: apply (with Ctrl where it has several lines); back to the drawing"],
     ["e", "from the focused neuron to its synapses, one after the other; Enter edits one, Delete removes it, Escape goes back"],
     ["Alt+arrows", "move what is selected; with Shift by less"],
     ["/", "search: a name, or a condition such as n3 > 2"],
