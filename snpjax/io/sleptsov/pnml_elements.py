@@ -25,10 +25,10 @@ class PnmlPosition(NamedTuple):
 def position_of(attributes: Mapping[str, str], x: str, y: str, offset: int) -> PnmlPosition | None:
     """A position in two attributes. It is decoration, so that anything else is no error."""
     try:
-        found = [float(attributes[name]) for name in (x, y)]
+        found = PnmlPosition(float(attributes[x]), float(attributes[y]), offset)
     except (KeyError, ValueError):
         return None
-    return PnmlPosition(*found, offset) if all(map(math.isfinite, found)) else None
+    return found if math.isfinite(found.x) and math.isfinite(found.y) else None
 
 
 class PnmlElement:
