@@ -27,7 +27,7 @@ def opened(name, text):
 def edit(found, change):
     """The text after a change of the model, which is what the text says."""
     model = change(found.system)
-    text, format = edited_text(found, model, level="extended")
+    text, format, _ = edited_text(found, model, level="extended")
     assert open_model(found.name, text, format=format.name, level="extended").system == model
     return text
 

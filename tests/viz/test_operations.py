@@ -378,7 +378,18 @@ def test_a_total_order_stays_in_the_text():
 
 def test_tables_that_are_too_large_give_way_to_lsn(monkeypatch):
     monkeypatch.setattr("snpjax.io.sleptsov.mcc.MAX_FILE_BYTES", 1)
-    assert opened_system(ordered()).format.name == "lsn"
+    found = opened_system(ordered())
+    assert found.format.name == "lsn"
+    assert "the text leaves out what" in found.warnings[0].message
+
+
+def test_what_the_text_of_a_net_leaves_out_is_said():
+    arcs = [(1, 0, 1)]
+    found = opened_system(ordered().replace(tests=Arcs.of(arcs)))
+    (warning,) = found.warnings
+    assert "test arc" in warning.message and "SN-MCC" in warning.message
+    assert len(found.system.tests) == 1
+    assert not opened_system(ordered()).warnings
 
 
 @pytest.mark.parametrize(

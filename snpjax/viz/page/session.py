@@ -287,11 +287,11 @@ class Session:
 
     def _edited(self, kept: _Kept, system: PageModel) -> Answer:
         """The answer with an edited model, which is kept beside the one before it."""
-        text, format = edited_text(kept.found, system, level=self.level)
+        text, format, lost = edited_text(kept.found, system, level=self.level)
         name = kept.found.name
         if format != kept.found.format:
             name = f"{_stem(name)}{format.suffixes[0]}"
-        after = OpenedModel(name, text, format, system, system, ())
+        after = OpenedModel(name, text, format, system, system, lost)
         return self._described(self._keep(after, is_edited=True))
 
     def _save(self, question: Answer) -> Answer:

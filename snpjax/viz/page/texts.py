@@ -6,10 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePath
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ...io import ReadError, WriteError
-from ...io.errors import Diagnostic, ReadWarning, file_error
+from ...io.errors import MAX_SHOWN, Diagnostic, ReadWarning, file_error
 from ...io.formats import Format, check_suffix, format_to_read, formats_of, kind_to_open
 from ...io.read import model_text, read_net_source, read_source
 from ...io.revise import revisions
@@ -89,24 +89,39 @@ def opened_system(system: FileModel) -> OpenedModel:
     """
     stem = system.name or "model"
     own = _expanded(stem, system)
-    text, own_format = _fallback(system, lossy=isinstance(system, SleptsovNet))
-    return OpenedModel(f"{stem}{own_format.suffixes[0]}", text, own_format, own, system, ())
+    text, own_format, lost = _fallback(stem, system, lossy=isinstance(system, SleptsovNet))
+    return OpenedModel(f"{stem}{own_format.suffixes[0]}", text, own_format, own, system, lost)
 
 
-def _fallback(system: FileModel, *, lossy: bool) -> tuple[str, Format]:
-    """The text and format of what is in no file, or cannot be written in its own format.
+class ModelText(NamedTuple):
+    """The text of a model, its format, and warnings of what the text leaves out."""
+
+    text: str
+    format: Format
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def _fallback(name: str, system: FileModel, *, lossy: bool) -> ModelText:
+    """The text of what is in no file, or cannot be written in its own format.
 
     Systems are native and nets LSN; those with a total order are SN-MCC, which keeps it, unless
     its tables are too large.
     """
+
+    def written(format: Format) -> ModelText:
+        text, losses = serialize(system, format, lossy=lossy)
+        if not losses:
+            return ModelText(text, format)
+        some = "; ".join([*losses[:MAX_SHOWN], *(["..."] if len(losses) > MAX_SHOWN else [])])
+        lost = f"the text leaves out what {format.title} cannot hold: {some}"
+        return ModelText(text, format, _diagnostics(name, lost))
+
     if not isinstance(system, SleptsovNet):
-        format = MODEL_FORMATS["native"]
-    else:
-        format = MODEL_FORMATS["lsn"]
-        if system.order is not None:
-            with suppress(ValueError):
-                return serialize(system, MODEL_FORMATS["mcc"], lossy=lossy)[0], MODEL_FORMATS["mcc"]
-    return serialize(system, format, lossy=lossy)[0], format
+        return written(MODEL_FORMATS["native"])
+    if system.order is not None:
+        with suppress(ValueError):
+            return written(MODEL_FORMATS["mcc"])
+    return written(MODEL_FORMATS["lsn"])
 
 
 def file_name(path: str) -> str:
@@ -186,8 +201,8 @@ def serialize(system: FileModel, format: Format, *, lossy: bool) -> tuple[str, t
 
 def edited_text(
     found: OpenedModel, model: SpikingSystem | SleptsovNet, *, level: Level
-) -> tuple[str, Format]:
-    """The text of a file with an edited model, and its format.
+) -> ModelText:
+    """The text of a file with an edited model.
 
     Comments and formatting stay where nothing changed, as far as the text has a place for the
     change (`revisions`). A format that cannot hold the model gives way to that of `_fallback`.
@@ -197,7 +212,7 @@ def edited_text(
         with suppress(ValueError):  # it may also be too large for the format
             text, _ = serialize(model, format, lossy=False)
     if text is None:
-        return _fallback(model, lossy=True)
+        return _fallback(found.name, model, lossy=True)
 
     def model_in(candidate: str) -> SpikingSystem | SleptsovNet | None:
         try:
@@ -217,7 +232,7 @@ def edited_text(
     candidates = revisions(found.text, before, text)
     if format.appends is not None:
         candidates = chain(candidates, format.appends(found.text, before, text))
-    return next(filter(is_right, candidates), text), format
+    return ModelText(next(filter(is_right, candidates), text), format)
 
 
 def is_alone(format: Format) -> bool:
