@@ -121,6 +121,41 @@ def test_leaving_an_edited_system_asks(visit):
     assert page.evaluate(asks)  # the edited system is still open
 
 
+def test_an_edited_system_that_another_file_replaced_is_not_lost(visit):
+    page = visit()
+    asks = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+    page.keyboard.press("a")
+    shown(page.locator("#subtitle")).to_contain_text("edited")
+    page.click("#save")
+    page.select_option("#save-format", "dot")  # which cannot be opened again
+    with saved(page):
+        page.click("#save-now")
+    shown(page.locator("#subtitle")).to_contain_text("edited")
+    opened(page, "other.pli", NATURALS.replace("echo", "mirror").encode())
+    shown(neuron(page, "mirror")).to_have_count(1)
+    assert page.evaluate(asks)
+    page.click("#tool-undo")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    page.click("#save")
+    with saved(page):
+        page.click("#save-now")
+    page.click("#tool-redo")
+    shown(neuron(page, "mirror")).to_have_count(1)
+    assert not page.evaluate(asks)
+
+
+def test_a_text_with_errors_alone_says_that_nothing_is_drawn(visit):
+    page = visit(text=f"{NATURALS}}}")
+    shown(page.locator("#text-status")).to_contain_text("not read")
+    page.locator("#text").press_sequentially("x")
+    shown(page.locator("#text-status")).to_contain_text("the text was not read")
+    page.click("#tab-graph")
+    page.click("#explore button")
+    shown(page.locator("#graph-status")).to_contain_text("The text has errors")
+    page.click("#numbers")
+    shown(page.locator("#verdict")).to_contain_text("The text has errors")
+
+
 def test_another_server_on_the_port_is_announced_once(visit):
     page = visit()
     asked = []

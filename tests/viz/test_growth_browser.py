@@ -72,6 +72,43 @@ def test_new_neurons_appear_next_to_their_parents_and_the_others_stay(visit):
     assert {id: place for id, place in places(page).items() if id in after} == after
 
 
+def test_what_a_step_created_is_not_edited(visit):
+    page = opened(visit, GROWING)
+    text = page.input_value("#text")
+    step(page)
+    e, b = (page.locator(f"#network [data-id='{id}']") for id in ("1", "0"))
+    assert e.locator(".rule.fired").count() == 0  # d divided, and e applied no rule yet
+    assert b.locator(".rule.fired").count() == 1
+    e.click()
+    shown(page.locator("#neuron h3")).to_have_text("e")
+    assert "selected" not in page.inner_text("#neuron .now")
+    assert e.locator(".handle").count() == 0
+    for key in ("Delete", "d", "c"):
+        page.keyboard.press("Escape")
+        e.click()
+        page.locator("#message").evaluate("place => (place.textContent = '')")
+        page.keyboard.press(key)
+        shown(page.locator("#message")).to_contain_text("e was created by a step")
+    page.locator("#network .edge.created").first.locator(".grip").click(force=True)
+    page.keyboard.press("Delete")
+    shown(page.locator("#message")).to_contain_text("This synapse was created by a step")
+    assert page.input_value("#text") == text and page.inner_text("#where").startswith("step 1 of 1")
+    b.click()
+    page.keyboard.press("Delete")  # which the system begins with
+    shown(page.locator("#subtitle")).to_contain_text("edited")
+
+
+def test_a_neuron_of_a_plastic_system_is_renamed(visit):
+    page = opened(visit, PLASTIC)
+    step(page)
+    first = page.locator("#network [data-id='0']")
+    first.click()
+    page.fill("#edit-name", "renamed")
+    page.press("#edit-name", "Enter")
+    shown(first.locator(".name")).to_have_text("renamed")
+    assert '"renamed"' in page.input_value("#text")
+
+
 def test_boxes_do_not_overlap(visit):
     page = opened(visit, GROWING, "reduce")
     page.click("#to-end")

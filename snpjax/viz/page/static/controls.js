@@ -221,7 +221,7 @@ export function saveDialog(run, formats, current, onsave) {
     find("save-losses").hidden = find("save-lossy").hidden = true;
     find("save-now").hidden = false;
     fill(find("save-losses"));
-    find("save-places").hidden = chosen().positions || run.system.positions === null;
+    find("save-places").hidden = chosen().positions || !chosen().read || run.system.positions === null;
     name.value = `${stem(name.value, formats)}${chosen().suffixes[0]}`;
   };
   // Under the name that was written, with a suffix of its format.
@@ -235,7 +235,7 @@ export function saveDialog(run, formats, current, onsave) {
       const answer = await ask("save", { model: run.model, format: choice.value, lossy });
       if (!answer.written) return tell(texts.cannotHold, answer.losses, true);
       saveAs(nameOf(answer.name), new Blob([answer.text], { type: "text/plain" }));
-      if (answer.losses.length === 0) onsave();
+      if (answer.losses.length === 0 && chosen().read) onsave();
       return dialog.close();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;

@@ -4,9 +4,9 @@ import { ask, isRecorded, Refusal } from "./backend.js";
 import { keyOf } from "./changes.js";
 import { TOWARD } from "./diagrams.js";
 import { element, fill, find } from "./dom.js";
+import { MOST_UNDONE } from "./saves.js";
 import { texts } from "./texts.js";
 
-const MOST_UNDONE = 100;
 // What a page without a server can do as well.
 const WITHOUT_EDITS = ["fold", "selectAll", "escape", "rename"];
 const [COARSE, FINE] = [24, 4]; // how far a key moves a neuron
@@ -145,7 +145,7 @@ export class Editing {
   // What is selected is connected to what is selected next.
   begin() {
     const { nodes } = this.network.selection;
-    if (nodes.size === 0) return;
+    if (nodes.size === 0 || !this.areInitial(nodes)) return;
     this.sources = [...nodes];
     this.say(this.run.isNet ? texts.selectArcEnds(nodes.size) : texts.selectSynapseEnds(nodes.size));
     this.renew();
@@ -169,6 +169,7 @@ export class Editing {
   // Connect each source with each target: a box stands for all of its neurons. What is connected stays so.
   connect(sources, targets) {
     const { run } = this;
+    if (!this.areInitial([...sources, ...targets])) return undefined;
     const known = new Set(run.synapses().filter((synapse) => !synapse[4]).map(keyOf));
     const several = sources.length * targets.length > 1;
     const pairs = sources.flatMap((source) => targets.map((target) => [source, target]));
@@ -188,8 +189,9 @@ export class Editing {
     return this.next(() => {
       // Read now: edits before this one number neurons again.
       const { nodes, edge } = this.network.selection;
-      if (nodes.size === 0 && edge === null) return undefined;
+      if ((nodes.size === 0 && edge === null) || !this.areInitial(nodes)) return undefined;
       const gone = edge === null ? [] : (edge.merged ?? [edge]);
+      if (!gone.every((own) => this.run.isInitialEdge(own))) return void this.say(texts.synapseWasCreated);
       const synapses = gone.map(({ source, target }) => [source, target]);
       const operation = { do: "remove", neurons: [...nodes], synapses, kind: edge?.shape };
       return this.make([operation], { select: gone.slice(0, 1).map(({ source }) => source), gone: nodes });
@@ -198,9 +200,16 @@ export class Editing {
 
   duplicate() {
     const { nodes } = this.network.selection;
-    if (nodes.size === 0 || this.run.isNet) return;
+    if (nodes.size === 0 || this.run.isNet || !this.areInitial(nodes)) return;
     const count = this.run.system.neurons.length;
     this.change([{ do: "duplicate", neurons: [...nodes], by: this.network.besides([...nodes]) }], { fromNumber: count });
+  }
+
+  // Whether the system begins with these neurons; others cannot be edited.
+  areInitial(neurons) {
+    const created = [...neurons].find((neuron) => !this.run.isInitial(neuron));
+    if (created !== undefined) this.say(texts.wasCreated(this.run.names()[created]));
+    return created === undefined;
   }
 
   moved(note = null) {

@@ -34,7 +34,7 @@ export class GraphView {
   async explore() {
     const { run } = this;
     const { model } = run;
-    if (model === null) return;
+    if (model === null) return void (this.status.textContent = texts.unreadable);
     this.status.textContent = texts.exploring;
     try {
       const found = await ask("explore", { model, most: Number(find("most").value) || 1 });

@@ -1,6 +1,7 @@
 // The selected neuron: what it is doing, and its spikes and rules to be changed.
 
 import { ask, isRecorded, Refusal } from "./backend.js";
+import { changesOf } from "./changes.js";
 import { arrivals, element, fill, find, findingItem, hint, typeset } from "./dom.js";
 import { texts } from "./texts.js";
 
@@ -50,7 +51,7 @@ export class Inspector {
     const others = count > 1 ? hint(texts.andMore(count - 1)) : null;
     const about = [element("h3", {}, run.names()[neuron]), others, this.now];
     // What is edited is the beginning: not what a neuron became by division.
-    if (isRecorded || initial?.spikes === undefined || run.label(neuron) !== initial.label) {
+    if (isRecorded || initial?.spikes === undefined || !run.isInitial(neuron)) {
       const beats = this.beatsForm(neuron);
       const rules = run.rules(neuron).map((rule) => element("li", {}, typeset(rule)));
       const list = beats === null ? element("ul", { class: "rules" }, ...rules) : null;
@@ -133,7 +134,7 @@ export class Inspector {
   // The name, changed when it is left or with Enter.
   nameForm(neuron) {
     const { run } = this;
-    if (isRecorded || run.row.network !== null) return null;
+    if (isRecorded || !run.isInitial(neuron)) return null;
     let name = run.names()[neuron];
     const field = element("input", { id: "edit-name", value: name, autocomplete: "off", spellcheck: "false", maxlength: 200 });
     const rename = (event) => {
@@ -287,8 +288,7 @@ export class Inspector {
     const names = [edge.source, edge.target].map((end) => run.names()[end]);
     const about = element("p", { class: "now" }, edge.title);
     const title = element("h3", {}, names.join(" → "));
-    const isInitial = run.system.synapses.some(([s, t, , , shape]) => s === edge.source && t === edge.target && shape === edge.shape);
-    if (isRecorded || !isInitial) return fill(this.place, title, about); // plasticity created it
+    if (isRecorded || !run.isInitialEdge(edge)) return fill(this.place, title, about); // plasticity created it
     const weight = this.numberField("edit-weight", edge.weight);
     const delay = run.system.delays ? this.numberField("edit-delay", edge.delay) : null;
     const change = (event) => {
@@ -348,7 +348,8 @@ export class Inspector {
     if (timer > 0) parts.push(texts.closedFor(timer));
     if (row.waiting.has(neuron)) parts.push(texts.waitingToLeave(row.waiting.get(neuron)));
     if (row.due.has(neuron)) parts.push(arrivals(row.due.get(neuron)));
-    const fired = row.done.get(neuron);
+    // What divided is shown by its children.
+    const fired = changesOf(run.rows, run.position).born.has(neuron) ? undefined : row.done.get(neuron);
     if (fired !== undefined) parts.push(run.isNet ? fired[1] : texts.selectedRule(typeset(fired[1])));
     this.now.textContent = parts.join(" · ");
   }

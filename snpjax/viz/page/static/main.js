@@ -74,6 +74,7 @@ function show(answer, { isFile = true } = {}) {
   const isFirst = editing.now === null;
   if (!answer.read && run.system !== null) return void (isFile ? unread(answer) : editor.refuse(answer));
   const draft = opened === null ? null : editor.draft();
+  if (isFile && opened !== null) saves.leave(opened);
   if (isFile && !answer.edited) saves.set(answer);
   if (draft !== null && draft.text !== answer.text) editing.keep(draft);
   if (isFile) forgetFields();
@@ -110,6 +111,7 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   const isFree = isEdit && activeElement === document.body; // a key was pressed
   const hadFocus = isFree || activeElement.closest("#network, #neuron") !== null;
   opened = answer;
+  saves.resume(answer);
   editor.show(answer);
   incoming.decide((other) => editing.keep(other)); // what is edited here meanwhile stays
   document.title = `${answer.name} · snpjax`;
@@ -219,6 +221,7 @@ editing.restore = (draft) => {
   tabs.show("text");
 };
 editor.onwrong = (draft) => run.system !== null && editing.drafted(draft);
+editor.isSystemShown = () => run.system !== null;
 // Why nothing may take the place of the text, if so. Undo may, of one whose errors are known.
 editing.isHeld = () => {
   if (editor.isChanged) return texts.textWasChanged;

@@ -386,7 +386,7 @@ export class Network extends EventTarget {
     const timer = row.timer.get(neuron) ?? 0;
     const pending = row.waiting.get(neuron) ?? 0;
     const can = row.can.get(neuron) ?? [];
-    const fired = row.done.get(neuron)?.[0] ?? -1;
+    const fired = node.isNew ? -1 : (row.done.get(neuron)?.[0] ?? -1); // what divided is shown by its children
     node.look = fired >= 0 ? "fired" : timer > 0 ? "closed" : can.length > 0 ? "may" : "plain";
     node.holds = count !== undefined && count !== 0;
     node.number = count === undefined ? undefined : short(count);
@@ -515,7 +515,7 @@ export class Network extends EventTarget {
     if (!node.group) return;
     node.group.classList.toggle("selected", node.isSelected === true);
     node.group.classList.toggle("found", node.isFound === true);
-    const isOnly = node.isSelected && this.selection.nodes.size === 1 && !isRecorded;
+    const isOnly = node.isSelected && this.selection.nodes.size === 1 && !isRecorded && this.run.isInitial(node.neuron);
     const known = node.group.querySelector(".handle");
     if (isOnly && !known) {
       const emit = (detail) => this.diagram.emit("connect", detail);
@@ -580,7 +580,7 @@ function describe(node, row) {
   if (timer > 0) parts.push(texts.closedFor(timer));
   if (row.due.has(neuron)) parts.push(arrivals(row.due.get(neuron)));
   if (can.length > 0) parts.push(node.called === texts.transition ? texts.mayFire : texts.applicableRules(can.length));
-  if (row.done.has(neuron)) parts.push(texts.fired);
+  if (row.done.has(neuron) && !node.isNew) parts.push(texts.fired);
   if (node.isNew) parts.push(texts.isNew);
   node.group.setAttribute("aria-label", texts.described(node.called, node.label, parts.join(", ")));
 }

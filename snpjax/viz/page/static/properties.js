@@ -21,8 +21,9 @@ export class Properties {
 
   async check() {
     const query = find("property").value.trim();
-    if (query === "" || this.run.model === null) return;
-    await this.attempt(async () => {
+    if (this.run.model === null) return this.say("refused", texts.unreadable);
+    if (query === "") return undefined;
+    return this.attempt(async () => {
       const answer = await this.run.prove(query);
       if (answer === null) return;
       const isShown = answer.rows !== null;
@@ -32,9 +33,9 @@ export class Properties {
 
   async numbers() {
     const { model } = this.run;
-    if (model === null) return;
+    if (model === null) return this.say("refused", texts.unreadable);
     const most = Math.max(Number(find("most-number").value) || 1, 1);
-    await this.attempt(async () => {
+    return this.attempt(async () => {
       const { numbers, complete } = await ask("numbers", { model, most });
       if (model !== this.run.model) return;
       const found = numbers.join(", ");

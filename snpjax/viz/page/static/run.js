@@ -342,6 +342,17 @@ export class Run extends EventTarget {
     return row.network?.names ?? this.system.neurons.map((neuron) => neuron.name);
   }
 
+  // Whether a neuron is one that the system begins with, and not one that a step created: that one can be
+  // edited.
+  isInitial(neuron) {
+    const own = this.system.neurons[neuron];
+    return own !== undefined && this.label(neuron) === own.label;
+  }
+
+  isInitialEdge({ source, target, shape }) {
+    return this.system.synapses.some(([s, t, , , kind]) => s === source && t === target && kind === shape);
+  }
+
   label(neuron) {
     const { network } = this.row;
     // Where none divides, a network has names for labels.

@@ -1,8 +1,11 @@
 // What is in files, by their names: a model whose text differs was edited.
 
+export const MOST_UNDONE = 100;
+
 export class Saves {
   constructor() {
     this.files = new Map();
+    this.left = new Set(); // texts of models that were edited when another file was opened
   }
 
   // A text that was read from a file, or is written to one.
@@ -10,14 +13,26 @@ export class Saves {
     this.files.set(name, plain(text));
   }
 
+  // Another file is opened; undo leads back to the last ones.
+  leave(answer) {
+    if (!this.isEdited(answer)) return;
+    this.left.add(plain(answer.text));
+    if (this.left.size > MOST_UNDONE) this.left.delete(this.left.values().next().value);
+  }
+
+  // Undo has brought it back.
+  resume({ text }) {
+    this.left.delete(plain(text));
+  }
+
   isEdited({ name, text }) {
     return this.files.get(name) !== plain(text);
   }
 
-  // Whether a model, or a text that is typed instead of it, is in no file.
+  // Whether a model that is shown or was left, or a text that is typed, is in no file.
   isUnsaved(answer, draft) {
-    if (this.isEdited(answer)) return true;
-    return draft !== null && ![...this.files.values()].includes(plain(draft.text));
+    const known = new Set(this.files.values());
+    return this.isEdited(answer) || [...this.left, plain((draft ?? answer).text)].some((text) => !known.has(text));
   }
 }
 

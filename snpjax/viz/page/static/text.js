@@ -117,7 +117,7 @@ export class TextEditor {
     this.onwrong?.(this.draft());
     this.say(findings, more);
     const errors = findings.length + more;
-    this.status(texts.lastIsShown(errors));
+    this.status(this.isSystemShown?.() ? texts.lastIsShown(errors) : texts.wasNotRead(errors));
     this.flag(String(errors), texts.hasErrors);
   }
 

@@ -124,6 +124,8 @@ export const texts = {
   applicableRules: (n) => count(n, "applicable rule"),
   fired: "fired",
   isNew: "created in this step",
+  wasCreated: (name) => `${name} was created by a step. What the system begins with can be edited: go to the beginning.`,
+  synapseWasCreated: "This synapse was created by a step. What the system begins with can be edited: go to the beginning.",
   closedFor: (steps) => `closed for ${count(steps, "step")}`,
   closedNote: (steps) => `closed ${steps}`,
   waitingNote: (spikes) => `${spikes} waiting`,
