@@ -186,6 +186,7 @@ FORMATS: tuple[Format, ...] = (
         "system",
         (".yaml", ".yml"),
         *_in(".websnapse", "read_factory_yaml", "write_factory_yaml"),
+        keeps=("positions",),
         help="sn-p-factory; needs `pip install '.[io]'`",
     ),
     Format(

@@ -15,7 +15,10 @@ from snpjax.io import (
     Source,
     SystemFormat,
     formats,
+    model_text,
 )
+from snpjax.io.formats import FORMATS
+from snpjax.io.read import read_net_source, read_source
 from snpjax.sleptsov import SleptsovNet, net_of_text
 
 
@@ -153,3 +156,27 @@ def test_a_trained_system_is_refused_in_few_lines(tmp_path):
     ]
     snp.write(system, tmp_path / "x.snp.json")
     assert snp.read(tmp_path / "x.snp.json") == system
+
+
+@pytest.mark.parametrize(
+    "format",
+    # HSN names the files of its sub-nets.
+    [x for x in FORMATS if x.reader and x.writer and "sub-nets" not in x.keeps],
+    ids=lambda format: format.name,
+)
+def test_a_format_says_whether_it_keeps_positions(format):
+    """As the dialog of the page does before a model is saved."""
+    pair, net = [snp.Neuron("0", 1, ["a -> a"]), snp.Neuron("1")], net_of_text("t1: p1 -> p2")
+    of_pair = {"0": [30.0, 40.5], "1": [-50.0, 60.0]}
+    of_net = {"p1": [1.0, 2.5], "p2": [3.0, -4.0], "t1": [5.0, 6.0]}
+    path, is_net = f"model{format.suffixes[0]}", format.holds == "net"
+    if is_net:
+        text, losses = model_text(net.replace(notes={"positions": of_net}), format)
+        again = read_net_source(Source(path, text), format)
+    else:
+        system = snp.SpikingSystem(pair, [("0", "1")], notes={"positions": of_pair})
+        text, losses = model_text(system, format)
+        again = read_source(Source(path, text), format, "extended")
+    assert losses.items == []
+    are_kept = again.notes.get("positions") == (of_net if is_net else of_pair)
+    assert are_kept == ("positions" in format.keeps)
