@@ -189,7 +189,7 @@ def test_every_problem_of_a_net_is_told_at_once():
         "has multiplicity 0",
         "names place -1",
         "names transition 7",
-        "both named 'a'",
+        "2 places are named 'a' (give each its own name)",
         "transitions t1, t2, t3 form a cycle of priorities",
     ):
         assert part in text

@@ -1,5 +1,6 @@
 """What makes a Sleptsov net valid: all problems are found in one pass, each with its fix."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -94,12 +95,15 @@ def _name_problems(what: str, names: Sequence[str], size: int) -> Iterator[str]:
         return
     if len(set(names)) == len(names) and all(isinstance(n, str) and n for n in names):
         return
-    first: dict[str, int] = {}
+    times: Counter[str] = Counter()
     for number, name in enumerate(names):
         if not isinstance(name, str) or not name:
             yield f"{what} {number} has the name {name!r} (give a text)"
-        elif first.setdefault(name, number) != number:
-            yield f"{what}s {first[name]} and {number} are both named {name!r} (give each its own)"
+        else:
+            times[name] += 1
+    for name, count in times.items():
+        if count > 1:
+            yield f"{count} {what}s are named {name!r} (give each its own name)"
 
 
 def priority_problems(net: "SleptsovNet") -> Iterator[str]:
