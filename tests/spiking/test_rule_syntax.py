@@ -127,7 +127,22 @@ def test_a_bud_says_in_one_way_that_its_parent_keeps_the_label():
         ("a -> +1(i, {j k})", "k}", 'expected ","'),
         ("a -> +1(i, {j, })", "})", "name of a neuron is missing"),
         ("a -> +1(i, {j}", "$", 'expected ")"'),
-        ("a* -> +1(i, {j})", "a*", "not one number of spikes"),
+        (
+            "a* -> +1(i, {j})",
+            "a*",
+            'the guard a* does not say how many spikes are consumed (write "a*/a -> +1(i, {j})")',
+        ),
+        (
+            " a+ -> a; 2",
+            "a+",
+            'the guard a+ does not say how many spikes are consumed (write "a+/a',
+        ),
+        ("-a+ -> a", "-a+", '(write "-a+/-a -> a")'),
+        ("a|a^3 -> a", "a|", '(write "a|a^3/a -> a")'),
+        (f"a({'a' * 60})+ -> a", "a(", "this guard does not say how many spikes are consumed"),
+        ("a+/a+ -> a", "a+ ", 'a+ is not one number of spikes (write "a^3")'),
+        ("a -> a+", "a+", 'a+ is not one number of spikes (write "a^3")'),
+        (f"a -> a({'a' * 60})+", "a(", 'this is not one number of spikes (write "a^3")'),
     ],
 )
 def test_mistakes_are_located(text, at, word):

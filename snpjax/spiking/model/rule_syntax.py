@@ -23,6 +23,7 @@ from .rule import (
 )
 
 
+_MAX_SHOWN = 60  # characters of a rule that a message repeats
 _MAX_DIGITS = 10
 _REQUEST = re.compile(r"/\s*Q(?=\s*\()")
 _ALL_SPIKES = frozenset({"a^inf", "a^∞", r"a^\infty", r"a^{\infty}"})
@@ -232,7 +233,9 @@ def _left(text: str, end: int) -> tuple[Guard | None, int, int]:
             message = "the guard and what is consumed are not both of spikes, or of anti-spikes"
             raise RuleError(message, text, 0)
         guard = _guard(guard_text, text, 0)
-    return guard, _count(consume_text, text, start), sign
+    one = "a" if sign > 0 else "-a"
+    fix = "" if slash else f"{text[:end].strip()}/{one} {text[end:].strip()}"
+    return guard, _count(consume_text, text, start, fix), sign
 
 
 def _sign(part: str, text: str, start: int) -> tuple[int, str]:
@@ -295,11 +298,22 @@ def _guard(part: str, text: str, start: int) -> Guard:
         raise RuleError(error.message, text, start + error.position) from error
 
 
-def _count(part: str, text: str, start: int) -> int:
+def _count(part: str, text: str, start: int, fix: str = "") -> int:
+    """The number of spikes that a part of a rule is.
+
+    - `fix`: the rule that was meant by a guard instead of the spikes consumed.
+    """
     if not part.strip():
         raise RuleError('a number of spikes is missing (write "a", "a^3" or "lambda")', text, start)
     spikes = _guard(part, text, start)
-    if spikes.minimum is None or not spikes.is_exactly(spikes.minimum):
-        at = start + len(part) - len(part.lstrip())
-        raise RuleError('this is not one number of spikes (write "a^3")', text, at)
-    return spikes.minimum
+    if spikes.minimum is not None and spikes.is_exactly(spikes.minimum):
+        return spikes.minimum
+    own = text[start : start + len(part)].lstrip()
+    at, own = start + len(part) - len(own), own.rstrip()
+    is_short = len(text) <= _MAX_SHOWN
+    if fix:
+        named, fix = (f"the guard {own}", fix) if is_short else ("this guard", "a+/a -> a")
+        message = f'{named} does not say how many spikes are consumed (write "{fix}")'
+        raise RuleError(message, text, at)
+    named = own if is_short else "this"
+    raise RuleError(f'{named} is not one number of spikes (write "a^3")', text, at)
