@@ -406,6 +406,9 @@ def write_cusnp(system: SpikingSystem, losses: Losses) -> str:
     positions = {neuron.name: index for index, neuron in enumerate(system.neurons)}
     targets: list[list[int]] = [[] for _ in system.neurons]
     spikes, rules = [], []
+    others = sum(x.name != f"{i}" or x.label != f"{i}" for i, x in enumerate(system.neurons))
+    if others:
+        losses.rename(f"the names of {plural(others, 'neuron')}", "they are numbered from 0")
     if system.signed:
         losses.add("that counts may be negative (signed)", "left out")
     for index, neuron in enumerate(system.neurons):

@@ -22,7 +22,7 @@ from .source import Source, load
 
 #: What a format of models may hold besides the plainest ones.
 Feature: TypeAlias = Literal[
-    "populations", "compatibility", "variants", "sub-nets", "final markings", "positions"
+    "name", "populations", "compatibility", "variants", "sub-nets", "final markings", "positions"
 ]
 
 SystemFormat: TypeAlias = Literal[
@@ -63,9 +63,9 @@ class Format:
       suffix; `None` recognises every text.
     - `options`: which keyword arguments of `read` or `read_net` the reader takes, or of
       `write_graph` the writer.
-    - `keeps`: what the format can hold: `"populations"` as such, the `"compatibility"` with other
-      simulators, `"variants"`, the `"positions"` of a drawing; the `"final markings"` of a net, the
-      `"sub-nets"` of a `HighNet`.
+    - `keeps`: what the format can hold: the `"name"` of a system (formats of nets keep theirs),
+      `"populations"` as such, the `"compatibility"` with other simulators, `"variants"`, the
+      `"positions"` of a drawing; the `"final markings"` of a net, the `"sub-nets"` of a `HighNet`.
     - `help`: what it is, in a line of the documentation.
     - `appends`: adds the statements of a changed model to a file: takes the text of the file, and
       what the writer makes of the model before and after the change, and returns candidates. The
@@ -130,7 +130,7 @@ FORMATS: tuple[Format, ...] = (
         (".snp.json", ".json"),
         *_in(".native", "read_native", "write_native"),
         lambda s: s.path.lower().endswith(".snp.json") or bool(_NATIVE.search(s.text)),
-        keeps=("populations", "compatibility", "variants", "positions"),
+        keeps=("name", "populations", "compatibility", "variants", "positions"),
         help="holds every part of a system; see [Native](#native)",
     ),
     Format(
@@ -203,6 +203,7 @@ FORMATS: tuple[Format, ...] = (
         "system",
         (".dot", ".gv"),
         writer=_later(".graph_export:write_dot"),
+        keeps=("name",),
         help="a picture, not a model",
     ),
     Format(
@@ -211,6 +212,7 @@ FORMATS: tuple[Format, ...] = (
         "system",
         (".graphml",),
         writer=_later(".graph_export:write_graphml"),
+        keeps=("name",),
         help="a graph, not a model; needs `pip install '.[io]'`",
     ),
     Format(

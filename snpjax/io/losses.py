@@ -24,11 +24,15 @@ class Losses:
     """Collects what one format cannot hold, while its writer makes the text without it.
 
     - `instead`: what messages advise to write.
+
+    A name that the format replaces is no reason to refuse the file: `renamed` has these, apart from
+    the `items` that are lost.
     """
 
     def __init__(self, format_name: str, instead: str = "another format"):
         self.format_name, self.instead = format_name, instead
         self.items: list[str] = []
+        self.renamed: list[str] = []
 
     def add(self, item: str, instead: str) -> None:
         """Note something that the format cannot hold.
@@ -39,6 +43,16 @@ class Losses:
         - `instead`: what is written in its place.
         """
         self.items.append(f"{item} ({instead})")
+
+    def rename(self, item: str, instead: str) -> None:
+        """Note a name that the file does not have, or names.
+
+        **Arguments:**
+
+        - `item`: such as "name 'in 1' of a neuron".
+        - `instead`: what is written in its place.
+        """
+        self.renamed.append(f"{item} ({instead})")
 
     def note_text(self, name: str, note: object) -> str | None:
         """Format a note of a system as JSON; one that JSON cannot hold is a loss.

@@ -202,7 +202,7 @@ def model_text(
     - `model`: a system or a net.
     - `format`: the name of a format, or a `snpjax.io.Format` of your own.
 
-    **Returns:** the text, and what the format cannot hold.
+    **Returns:** the text, and what the format cannot hold, with the names that it replaces.
 
     **Raises:** `ValueError` for a format that cannot be written, or cannot hold this kind of model.
     """
@@ -224,6 +224,8 @@ def model_text(
             if "final markings" not in known.keeps:
                 losses.add(f"final markings, {len(model.final_markings)} of them", "left out")
         return _written(known.writer, model, losses), losses
+    if model.name and "name" not in known.keeps:
+        losses.rename(f"name {model.name!r} of the system", "left out")
     variant = model.variant if isinstance(model, SpikingSystem) else None
     if isinstance(model, SpikingSystem) and variant and "variants" not in known.keeps:
         for item in _items(variant):

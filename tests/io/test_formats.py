@@ -158,12 +158,11 @@ def test_a_trained_system_is_refused_in_few_lines(tmp_path):
     assert snp.read(tmp_path / "x.snp.json") == system
 
 
-@pytest.mark.parametrize(
-    "format",
-    # HSN names the files of its sub-nets.
-    [x for x in FORMATS if x.reader and x.writer and "sub-nets" not in x.keeps],
-    ids=lambda format: format.name,
-)
+# HSN names the files of its sub-nets.
+READ_AND_WRITTEN = [x for x in FORMATS if x.reader and x.writer and "sub-nets" not in x.keeps]
+
+
+@pytest.mark.parametrize("format", READ_AND_WRITTEN, ids=lambda format: format.name)
 def test_a_format_says_whether_it_keeps_positions(format):
     """As the dialog of the page does before a model is saved."""
     pair, net = [snp.Neuron("0", 1, ["a -> a"]), snp.Neuron("1")], net_of_text("t1: p1 -> p2")
@@ -180,3 +179,19 @@ def test_a_format_says_whether_it_keeps_positions(format):
     assert losses.items == []
     are_kept = again.notes.get("positions") == (of_net if is_net else of_pair)
     assert are_kept == ("positions" in format.keeps)
+
+
+@pytest.mark.parametrize("name", ["", "größe"])
+@pytest.mark.parametrize("names", [("0", "1"), ("p", "q"), ("größe 2", "1"), ("gr_e", "größe")])
+@pytest.mark.parametrize(
+    "format", [x for x in READ_AND_WRITTEN if x.holds == "system"], ids=lambda format: format.name
+)
+def test_names_that_a_format_replaces_are_noted(format, names, name):
+    """And are no reason to refuse a file."""
+    neurons = [snp.Neuron(names[0], 1, ["a -> a"]), snp.Neuron(names[1])]
+    system = snp.SpikingSystem(neurons, [names], name=name)
+    text, losses = model_text(system, format)
+    again = read_source(Source("model", text), format, "extended")
+    assert losses.items == []
+    assert (losses.renamed == []) == (tuple(again.names) == names and again.name == name)
+    assert (f"name {name!r} of the system (left out)" in losses.renamed) == (again.name != name)

@@ -514,6 +514,38 @@ def test_losses_are_told_before_anything_is_lost(server):
     assert not refused["written"] and "weight 7" in refused["losses"][0]
 
 
+@pytest.mark.parametrize(
+    "format, lost",
+    [
+        ("plingua", ["name 'größe 2' of a neuron (written as 'gr_e_2')"]),
+        ("cusnp", ["the names of 2 neurons (they are numbered from 0)"]),
+        ("websnapse", []),
+    ],
+)
+def test_names_that_a_format_replaces_are_told_before_saving(server, format, lost):
+    given = '{"schema": "snpjax/1", "name": "first", "neurons": [{"id": "größe 2"}, {"id": "q"}]}'
+    model = asked(server, "open", {"name": "a.snp.json", "text": given})["model"]
+    lost = ["name 'first' of the system (left out)", *lost]
+    question = {"model": model, "format": format}
+    assert asked(server, "save", question) == {"written": False, "losses": lost}
+    saved = asked(server, "save", {**question, "lossy": True})
+    assert saved["written"] and saved["losses"] == lost
+    own = asked(server, "save", {"model": model, "format": "native"})
+    assert own["written"] and own["losses"] == []
+
+
+def test_the_text_of_an_edited_model_says_which_names_it_lacks(server):
+    text, _ = model_text(snp.SpikingSystem([snp.Neuron("0", 1)]), "cusnp")
+    model = asked(server, "open", {"name": "a.in", "text": text})["model"]
+    change = {"do": "rename", "neuron": 0, "name": "first"}
+    answer = asked(server, "change", {"model": model, "operations": [change]})
+    found = [finding["message"] for finding in answer["findings"]]
+    assert found == [
+        "the text leaves out what cuSNP cannot hold: the names of 1 neuron (they are numbered from "
+        "0)"
+    ]
+
+
 # ---- edits ----
 
 

@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import Container, Iterable
 
+from ..losses import Losses
+
 
 # Canonical: the label that is read back is the text itself.
 _INDEX = r"(?:0|-?[1-9][0-9]{0,98})"
@@ -41,12 +43,21 @@ class LabelsOf:
     def __getitem__(self, name: str) -> str:
         return self._labels[name]
 
+    def renamed(self) -> list[tuple[str, str]]:
+        """The names that are not labels, each with its label."""
+        return [(name, label) for name, label in self._labels.items() if name != label]
+
+    def tell(self, losses: Losses) -> None:
+        """Note the names that are not labels."""
+        for name, label in self.renamed():
+            losses.rename(f"name {name!r} of a neuron", f"written as {label!r}")
+
     def table(self) -> str:
         """A comment with the names that are not labels; empty if all are."""
-        renamed = [(label, name) for name, label in self._labels.items() if name != label]
+        renamed = self.renamed()
         if not renamed:
             return ""
-        lines = "".join(f"\n   {label} = {json.dumps(name)}" for label, name in renamed)
+        lines = "".join(f"\n   {label} = {json.dumps(name)}" for name, label in renamed)
         lines = lines.replace("*/", "*\\/")
         return f"/* names that are not labels of P-Lingua:{lines} */\n"
 

@@ -57,6 +57,7 @@ class _Writer:
 
     def text(self) -> str:
         losses = self.losses
+        self.labels.tell(losses)
         for neuron in self.system.neurons:
             if neuron.label != neuron.name and self.name_of[neuron.name] == neuron.name:
                 item = f"label {neuron.label!r} of neuron {neuron.name!r}"

@@ -61,6 +61,7 @@ class _FamilyWriter:
         self.first = {name: _first_index(p) or 0 for name, p in system.populations.items()}
 
     def text(self) -> str:
+        self.labels.tell(self.losses)
         if self.system.signed:
             self.losses.add("the declaration that counts may be negative", "written without it")
         populations = self.system.populations.values()

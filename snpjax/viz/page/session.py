@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import __version__
 from ...explore import Graph, Patience
-from ...io import ReadError, WriteError
+from ...io import ReadError
 from ...io.errors import MAX_SHOWN
 from ...io.formats import formats_of
 from ...spiking import SpikingSystem
@@ -46,7 +46,7 @@ from .texts import (
     is_alone,
     open_model,
     opened_system,
-    serialize,
+    text_and_losses,
 )
 
 
@@ -300,13 +300,14 @@ class Session:
         writable = [n for n, x in formats_of(kind).items() if x.writer and is_alone(x)]
         format = MODEL_FORMATS[_one_of(question, "format", writable)]
         try:
-            text, losses = serialize(kept.found.original, format, lossy=bool(question.get("lossy")))
-        except WriteError as error:
-            return {"written": False, "losses": list(error.items)}
+            text, losses = text_and_losses(kept.found.original, format)
         except (ImportError, ValueError) as error:
             raise Refused(f"{error}") from None
+        lost = [*losses.items, *losses.renamed]
+        if lost and not question.get("lossy"):
+            return {"written": False, "losses": lost}
         name = f"{_stem(kept.found.name)}{format.suffixes[0]}"
-        return {"written": True, "name": name, "text": text, "losses": list(losses)}
+        return {"written": True, "name": name, "text": text, "losses": lost}
 
     def _page(self, question: Answer) -> Answer:
         """What the page shows as a file of its own: it has the rows already."""

@@ -2,13 +2,14 @@
 
 import re
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePath
 from typing import NamedTuple, TypeAlias
 
-from ...io import ReadError, WriteError
+from ...io import Losses, ReadError, WriteError
 from ...io.errors import MAX_SHOWN, Diagnostic, ReadWarning, file_error
 from ...io.formats import Format, check_suffix, format_to_read, formats_of, kind_to_open
 from ...io.read import model_text, read_net_source, read_source
@@ -110,11 +111,7 @@ def _fallback(name: str, system: FileModel, *, lossy: bool) -> ModelText:
 
     def written(format: Format) -> ModelText:
         text, losses = serialize(system, format, lossy=lossy)
-        if not losses:
-            return ModelText(text, format)
-        some = "; ".join([*losses[:MAX_SHOWN], *(["..."] if len(losses) > MAX_SHOWN else [])])
-        lost = f"the text leaves out what {format.title} cannot hold: {some}"
-        return ModelText(text, format, _diagnostics(name, lost))
+        return ModelText(text, format, _left_out(name, format, losses))
 
     if not isinstance(system, SleptsovNet):
         return written(MODEL_FORMATS["native"])
@@ -122,6 +119,14 @@ def _fallback(name: str, system: FileModel, *, lossy: bool) -> ModelText:
         with suppress(ValueError):
             return written(MODEL_FORMATS["mcc"])
     return written(MODEL_FORMATS["lsn"])
+
+
+def _left_out(name: str, format: Format, losses: Sequence[str]) -> tuple[Diagnostic, ...]:
+    """A warning of what a text lacks; none if it lacks nothing."""
+    if not losses:
+        return ()
+    some = "; ".join([*losses[:MAX_SHOWN], *(["..."] if len(losses) > MAX_SHOWN else [])])
+    return _diagnostics(name, f"the text leaves out what {format.title} cannot hold: {some}")
 
 
 def file_name(path: str) -> str:
@@ -186,14 +191,22 @@ def diagnostics_json(found: tuple[Diagnostic, ...]) -> list[Json]:
     ]
 
 
+def text_and_losses(system: FileModel, format: Format) -> tuple[str, Losses]:
+    """The text of a model file, what it lacks, and the names that it replaces.
+
+    **Raises:** `ValueError` for a model that is too large for the format.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return model_text(system, format)
+
+
 def serialize(system: FileModel, format: Format, *, lossy: bool) -> tuple[str, tuple[str, ...]]:
     """The text of a model file, and what it lacks.
 
     **Raises:** `WriteError` with all that would be lost, unless that is allowed.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
-        text, losses = model_text(system, format)
+    text, losses = text_and_losses(system, format)
     if losses.items and not lossy:
         raise WriteError(losses)
     return text, tuple(losses.items)
@@ -205,12 +218,14 @@ def edited_text(
     """The text of a file with an edited model.
 
     Comments and formatting stay where nothing changed, as far as the text has a place for the
-    change (`revisions`). A format that cannot hold the model gives way to that of `_fallback`.
+    change (`revisions`). A format that cannot hold the model gives way to that of `_fallback`; one
+    that replaces names is kept, with a warning.
     """
-    format, text = found.format, None
+    format, text, renamed = found.format, None, []
     if format.writer is not None:
         with suppress(ValueError):  # it may also be too large for the format
-            text, _ = serialize(model, format, lossy=False)
+            text, losses = text_and_losses(model, format)
+            text, renamed = None if losses.items else text, losses.renamed
     if text is None:
         return _fallback(found.name, model, lossy=True)
 
@@ -232,7 +247,8 @@ def edited_text(
     candidates = revisions(found.text, before, text)
     if format.appends is not None:
         candidates = chain(candidates, format.appends(found.text, before, text))
-    return ModelText(next(filter(is_right, candidates), text), format)
+    text = next(filter(is_right, candidates), text)
+    return ModelText(text, format, _left_out(found.name, format, renamed))
 
 
 def is_alone(format: Format) -> bool:
