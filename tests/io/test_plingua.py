@@ -427,6 +427,35 @@ def test_nothing_is_expanded_after_a_syntax_error(monkeypatch, mistake, place):
     assert list(errors(main(f"@mu = x{{i}} : 1<=i<=3000000;\n{mistake}")))[0] == place
 
 
+def test_statements_that_parse_are_read_after_a_syntax_error():
+    text = """@mu = p, q;
+@marcs = (p, q), (q, r);
+[a -> a]'p "a{2}";
+[a --> a]'q "a{2";
+@mout q;"""
+    found = errors(main(text))
+    assert list(found) == ["4:22", "5:4", "6:15", "7:7"] and "no neuron 'r'" in found["4:22"]
+    assert list(errors(main(text.replace("@mout", "@mu")))) == ["5:4", "6:15", "7:5"]
+    growing = """@mu = x; []'x --> []'y || [] "a"; @mout = y; [a --> a]'x "b";"""
+    assert list(errors(main(growing))) == ["3:30", "3:59"]
+    for needed in ("@min q;", "let n 2;", "call;", "@mo = q;", "{ @ms(p) a; };", "@ms(p) = @min;"):
+        found = errors(main(text.replace("@mout q;", needed)))
+        assert "5:4" in found and not {"4:22", "6:15"} & found.keys(), needed
+
+
+def test_a_statement_that_does_not_parse_has_no_follow_up_errors():
+    """Wherever it is, and whether its semicolon is missing, or a word is wrong."""
+    inputs = "@min = p; @minst = (1,1);"
+    rest = (
+        "@mu = p, q; @ms(p) = a*2; @marcs = (p, q); @mout = q; [a*2 --> a]'p \"aa+\"; [a --> #]'p;"
+    )
+    for text in (LITERAL, rest + inputs):
+        assert parse(main(text)).num_neurons > 1
+        for end in (i for i, char in enumerate(text) if char == ";"):
+            for broken in (text[:end] + " ?" + text[end:], text[:end] + text[end + 1 :]):
+                assert len(errors(main(broken))) == 1, broken
+
+
 def test_a_few_syntax_errors_are_enough():
     found = errors(main("@mu = x;\n" + "@mout x;\n" * 5_000))
     assert len(found) == 100 and list(found)[-1] == "103:7"

@@ -23,6 +23,13 @@ _DEFINITION = re.compile(r"@model\s*\(\s*([A-Za-z_]\w*)\s*\)\s*=([^;{}]*);", re.
 _PATTERN = re.compile(r"!\s*([A-Za-z_]\w*)\s*\{[^{}]*\}")
 _NEXT_MODULE = re.compile(r"def\s+[A-Za-z_][A-Za-z_0-9]*\s*\(", re.IGNORECASE)
 
+#: Statements without which others make no sense: definitions, calls, blocks, inputs and what is not
+#: known; and those that make neurons.
+_NEEDED = re.compile(
+    r"\s*\{|.*?(?:@(?!(?:mu|ms|marcs|mdict|mout\w*)\b)|\b(?:let|call)\b)", re.DOTALL | re.I
+)
+_CREATING = re.compile(r".*?(?:@mu\b|\[\s*\])", re.DOTALL | re.I)
+
 
 @dataclass(frozen=True)
 class Module:
@@ -68,6 +75,25 @@ class Frame:
             module = self.modules.get(name)
             if module is not None and "body" not in vars(module):
                 names += _called(module.body)
+
+    def is_plain_without(self, report: Report) -> bool:
+        """Whether mistakes in the statements of `main` that parse are not due to those that do not,
+        the only errors so far, and are found quickly: there are no calls, blocks or ranges."""
+        main = self.modules.get("main")
+        if main is None or len(report.source.text) > MAX_STATEMENT:
+            return False
+        unparsed = main.syntax.unparsed_texts()
+        if len(unparsed) < report.num_errors or any(map(_NEEDED.match, unparsed)):
+            return False
+        return all(
+            not statement.bounds and not isinstance(statement.instruction, tree.Call | tree.Block)
+            for statement in main.body
+        )
+
+    def may_lack_neurons(self) -> bool:
+        """Whether a statement of `main` that does not parse may create neurons."""
+        main = self.modules.get("main")
+        return main is not None and any(map(_CREATING.match, main.syntax.unparsed_texts()))
 
 
 def _called(statements: Iterable[tree.Statement]) -> Iterator[str]:

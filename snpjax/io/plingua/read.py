@@ -78,7 +78,11 @@ def read_plingua(
         frame, system = split_modules(report), None
         frame.parse()
         check_use(report, frame, given)
-        if report.has_errors:  # before families are made, which may be a million neurons
+        if report.has_errors:
+            if frame.is_plain_without(report):  # there may be families of a million neurons
+                draft = expand(report, frame, given)
+                draft.are_labels_known &= not frame.may_lack_neurons()
+                _Assembly(report, draft).build(level)
             return None
         if families is not False and level == "extended":
             least = 0 if families else LISTED_INSTANCES

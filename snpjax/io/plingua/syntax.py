@@ -39,17 +39,23 @@ class WordBudget:
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """Parses pieces of one source, and reports what does not parse.
+    """Parses pieces of one source, and reports what does not parse. `unparsed` has the offsets of
+    such statements.
 
     **Raises:** `Unreadable` after many mistakes, or when the budget is spent.
     """
 
     report: Report
     budget: WordBudget
+    unparsed: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def text(self) -> str:
         return self.report.source.text
+
+    def unparsed_texts(self) -> list[str]:
+        """The statements that do not parse."""
+        return [self.text[start:end] for start, end in self.unparsed]
 
     def head(self, start: int, end: int) -> tuple[str, int, tuple[str, ...]] | None:
         """Name, offset and parameters of a module, from `def` up to its opening brace."""
@@ -109,7 +115,9 @@ class Syntax:
                 # One statement at a time: a mistake in one does not hide those in the others.
                 for first, last in pieces:
                     parsed = self._parse(first, last, "body")
-                    if parsed is not None:
+                    if parsed is None:
+                        self.unparsed.append((first, last))
+                    else:
                         statements += _Builder(first).transform(parsed)
         pieces.clear()
         return statements
