@@ -1,12 +1,11 @@
 """Operations on a drawn system: neurons and synapses are added, removed, moved and renamed."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..._text.counts import plural
 from ...spiking import Channels, Neuron, SpikingSystem, SynapseDelays
-from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, RequestRule
+from ...spiking.model.renaming import renamed, renamed_rule
 from ...spiking.model.system import Synapse
 from ...spiking.model.variants import AntiSpikes, Exhaustive
 from ...spiking.view.picture import given_positions
@@ -113,57 +112,8 @@ def _rename(system: SpikingSystem, operation: Operation) -> SpikingSystem:
         return system
     if isinstance(system.variant, Channels):
         raise _by_text(system)  # channels have names, too
-    names, places = {old.name: new}, _places(system)
     label = {old.label: new} if old.label == old.name else {}
-
-    def of(name: str) -> str:
-        return names.get(name, name)
-
-    def of_label(name: str) -> str:
-        return label.get(name, name)
-
-    def rules_of(rules: Iterable[Any]) -> list[Any]:
-        return [_renamed_rule(rule, names, label) for rule in rules]
-
-    renamed = system.replace(
-        neurons=[
-            Neuron(of(x.name), x.spikes, rules_of(x.rules), of_label(x.label))
-            for x in system.neurons
-        ],
-        synapses=[Synapse(of(s), of(t), weight) for s, t, weight in system.synapses],
-        input={of(name): train for name, train in system.input.items()},
-        output=[of(name) for name in system.output],
-        dictionary=[(of_label(s), of_label(t)) for s, t in system.dictionary],
-        rules_by_label={of_label(x): rules_of(r) for x, r in system.rules_by_label.items()},
-        variant=_renamed(system.variant, names),
-    )
-    return _with_places(renamed, places)
-
-
-def _renamed_rule(rule: Any, names: Mapping[str, str], label: Mapping[str, str]) -> Any:
-    """A rule with other names of neurons and labels, where its kind has any."""
-    if isinstance(rule, PlasticityRule):
-        return replace(rule, targets=_renamed(rule.targets, names))
-    if isinstance(rule, RequestRule):
-        return replace(rule, queries=_renamed(rule.queries, names))
-    if isinstance(rule, DivisionRule):
-        return replace(rule, left=_renamed(rule.left, label), right=_renamed(rule.right, label))
-    if isinstance(rule, BuddingRule):
-        return replace(rule, bud=_renamed(rule.bud, label), parent=_renamed(rule.parent, label))
-    return rule
-
-
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """Any tuple or data class with other names in it."""
-    if isinstance(value, str):
-        return names.get(value, value)
-    if isinstance(value, tuple):
-        own = [_renamed(item, names) for item in value]
-        return tuple(own) if type(value) is tuple else type(value)(*own)  # or a named tuple
-    if is_dataclass(value) and not isinstance(value, type | AnyRule):
-        own = {field.name: _renamed(getattr(value, field.name), names) for field in fields(value)}
-        return replace(value, **own)
-    return value
+    return _with_places(renamed(system, {old.name: new}, label), _places(system))
 
 
 def _duplicate(system: SpikingSystem, operation: Operation) -> SpikingSystem:
@@ -276,7 +226,7 @@ def _joined(
         names[neuron.name] = free_name(taken, like=neuron.name)
         taken.add(names[neuron.name])
     new = [
-        Neuron(names[x.name], x.spikes, [_renamed_rule(r, names, {}) for r in x.rules])
+        Neuron(names[x.name], x.spikes, [renamed_rule(r, names, {}) for r in x.rules])
         for x in part.neurons
     ]
     joined = system.replace(
