@@ -1,5 +1,6 @@
 """Edited models in the text of their file: comments and formatting stay where nothing changed."""
 
+import json
 import re
 from pathlib import Path
 
@@ -125,6 +126,14 @@ def test_loops_stay_loops_where_statements_can_be_added():
         text = edit(found, change)
         lost, _ = changed_lines(SORTING, text)
         assert len(lost) <= 1 and "[a*i --> a]'s{i} : 1<=i<=n;" in text
+    # Names that are not labels go into a comment.
+    text = SORTING
+    for name, label in (("größe 2", "gr_e_2"), ("größe 3", "gr_e_3")):
+        text = edit(opened("x.pli", text), with_new(name))
+        lost, new = changed_lines(SORTING, text)
+        assert not lost and f"   {label} = {json.dumps(name)} */" in new
+        assert text.count("names that are not labels") == 1
+    assert {"größe 2", "größe 3"} <= opened("x.pli", text).system.names.keys()
     # A neuron of a loop cannot be taken from it.
     assert "call sorter" not in edit(found, without("s{1}"))
 

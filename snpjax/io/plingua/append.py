@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from .labels import with_table_of
 from .scan import end_of_previous, marks
 
 
@@ -23,14 +24,15 @@ def appended(text: str, before: str, after: str) -> Iterator[str]:
     - `text`: a P-Lingua file.
     - `before`, `after`: what the writer makes of the model in it, and of the changed model.
 
-    **Returns:** the text with new statements; none where the changed model lacks something, or
-    there is no `main`. Whether the text says what `after` says is for the caller to check.
+    **Returns:** the text with new statements and the table of names; none where the changed model
+    lacks something, or there is no `main`. Whether the text says what `after` says is for the
+    caller to check.
     """
     old, new = Counter(_statements(before)), Counter(_statements(after))
     end = _end_of_main(text)
     if end is not None and not old - new:
         added = "".join(f"\n  {statement};" for statement in (new - old).elements())
-        yield f"{text[:end]}{added}{text[end:]}"
+        yield with_table_of(f"{text[:end]}{added}{text[end:]}", after)
 
 
 def _statements(text: str) -> Iterator[str]:

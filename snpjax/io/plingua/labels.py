@@ -1,10 +1,12 @@
-"""Names of neurons as labels of P-Lingua."""
+"""Names of neurons as labels of P-Lingua, and the comment that keeps them."""
 
 import json
 import re
 from collections.abc import Container, Iterable
 
+from ..._text.surrogates import HALF, lone_escape
 from ..losses import Losses
+from ..source import Report, shortened
 
 
 # Canonical: the label that is read back is the text itself.
@@ -12,6 +14,10 @@ _INDEX = r"(?:0|-?[1-9][0-9]{0,98})"
 _IDENTIFIER = r"[A-Za-z_][A-Za-z_0-9]*"
 _LABEL = re.compile(rf"{_IDENTIFIER}(?:\{{{_INDEX}(?:,{_INDEX})*\}})?|0|[1-9][0-9]{{0,98}}")
 _PLAIN = re.compile(_IDENTIFIER)
+_HEAD = "/* names that are not labels of P-Lingua:"
+_TABLE = re.compile(re.escape(_HEAD) + r"(\n.*?)\*/", re.DOTALL)
+_MODEL_LINE = re.compile(r"@model\s*<[^<>\n]*>[^\S\n]*\n", re.IGNORECASE)
+_LINE = re.compile(rf"\s*({_LABEL.pattern}) = (\".*\")\s*")
 
 
 class LabelsOf:
@@ -43,23 +49,58 @@ class LabelsOf:
     def __getitem__(self, name: str) -> str:
         return self._labels[name]
 
-    def renamed(self) -> list[tuple[str, str]]:
-        """The names that are not labels, each with its label."""
-        return [(name, label) for name, label in self._labels.items() if name != label]
+    def table(self, losses: Losses) -> str:
+        """A comment with the names that are not labels; empty if all are. Those that no file may
+        hold are noted."""
+        lines = ""
+        for name, label in self._labels.items():
+            text = json.dumps(name)
+            if name == label:
+                continue
+            if lone_escape(text) is None:
+                lines += f"\n   {label} = {text}".replace("*/", "*\\/")
+            else:
+                losses.rename(f"name {name!r} of a neuron", f"written as {label!r}")
+        return f"{_HEAD}{lines} */\n" if lines else ""
 
-    def tell(self, losses: Losses) -> None:
-        """Note the names that are not labels."""
-        for name, label in self.renamed():
-            losses.rename(f"name {name!r} of a neuron", f"written as {label!r}")
 
-    def table(self) -> str:
-        """A comment with the names that are not labels; empty if all are."""
-        renamed = self.renamed()
-        if not renamed:
-            return ""
-        lines = "".join(f"\n   {label} = {json.dumps(name)}" for name, label in renamed)
-        lines = lines.replace("*/", "*\\/")
-        return f"/* names that are not labels of P-Lingua:{lines} */\n"
+def with_table_of(text: str, other: str) -> str:
+    """A file with the table of names of another one, if that has one."""
+    table = _TABLE.search(other)
+    if table is None:
+        return text
+    own, line = _TABLE.search(text), _MODEL_LINE.search(text)
+    if own is not None:
+        return text[: own.start()] + table[0] + text[own.end() :]
+    at = 0 if line is None else line.end()
+    return f"{text[:at]}{table[0]}\n{text[at:]}"
+
+
+def names_of_labels(report: Report) -> dict[str, tuple[str, int]]:
+    """The names in the comment that `LabelsOf.table` wrote, by label, and where each stands; what
+    is wrong with its lines is reported."""
+    table, names = _TABLE.search(report.source.text), {}
+    if table is None:
+        return names
+    offset = table.start(1)
+    for line in table[1].split("\n"):
+        entry, at = _LINE.fullmatch(line), offset + len(line) - len(line.lstrip())
+        offset += len(line) + 1
+        if not line.strip():
+            continue
+        try:
+            name = None if entry is None else json.loads(entry[2])
+        except ValueError:
+            name = None
+        fix = "correct the line, or remove it"
+        if entry is None or not name:
+            message = f'table of names: {shortened(line.strip())} is not `label = "name"` ({fix})'
+            report.error(at, message)
+        elif lone_escape(entry[2]) is not None:
+            report.error(at, f"table of names: this contains {HALF} ({fix})")
+        else:
+            names[entry[1]] = name, at
+    return names
 
 
 def _plain(name: str) -> str:

@@ -39,6 +39,7 @@ from .expand import RuleNode, SystemDraft, expand, expand_families
 from .families import Irregular
 from .literals import arc_at, rule_at
 from .modules import Frame, split_modules
+from .names import with_names
 from .parameters import Parameters, check_use, checked
 from .populations import system_of
 from .ranges import MAX_LISTED
@@ -91,7 +92,7 @@ def read_plingua(
             system = _Assembly(report, expand(report, frame, given)).build(level)
         for module in frame.modules.values():
             module.check_if_uncalled()
-        return system
+        return None if system is None else with_names(report, system)
 
     return read_reported(source, read)
 

@@ -1,7 +1,7 @@
 """Writing P-Lingua 4: one list each of neurons, contents and synapses, and the rules in order.
 
-Names that are not labels are mapped to labels, with a table of them in a comment; that is not a
-loss, although what is read back is named by the labels.
+Names that are not labels are mapped to labels, with a table of them in a comment that the reader
+applies.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,8 +32,8 @@ _WIDTH = 100
 def write_plingua(system: AnySystem, losses: Losses) -> str:
     """The text of a P-Lingua file, families as ranges where the system has populations.
 
-    Reading it gives the system again, whenever all names are labels and there are no losses; zeros
-    at the end of an input train are left out.
+    Reading it gives the system again, whenever there are no losses; zeros at the end of an input
+    train are left out.
     """
     if isinstance(system, SpikingSystem):
         return _Writer(system, losses).text()
@@ -57,7 +57,6 @@ class _Writer:
 
     def text(self) -> str:
         losses = self.losses
-        self.labels.tell(losses)
         for neuron in self.system.neurons:
             if neuron.label != neuron.name and self.name_of[neuron.name] == neuron.name:
                 item = f"label {neuron.label!r} of neuron {neuron.name!r}"
@@ -74,7 +73,7 @@ class _Writer:
             *hints(self.system.notes),
             *self._rules(),
         ]
-        return model(self.labels, statements)
+        return model(self.labels.table(losses), statements)
 
     def _names(self) -> list[str]:
         """All that needs a label, neurons first."""
@@ -209,10 +208,10 @@ def amount(spikes: int) -> str:
     return "a" if spikes == 1 else f"a*{int(spikes)}"
 
 
-def model(labels: LabelsOf, statements: Iterable[str]) -> str:
-    """A whole file."""
+def model(table: str, statements: Iterable[str]) -> str:
+    """A whole file with the table of names."""
     body = "".join(f"  {statement}\n" for statement in statements)
-    return f"@model<spiking_psystems>\n{labels.table()}def main()\n{{\n{body}}}\n"
+    return f"@model<spiking_psystems>\n{table}def main()\n{{\n{body}}}\n"
 
 
 def listing(keyword: str, items: Iterable[str]) -> list[str]:

@@ -61,10 +61,13 @@ class _FamilyWriter:
         self.first = {name: _first_index(p) or 0 for name, p in system.populations.items()}
 
     def text(self) -> str:
-        self.labels.tell(self.losses)
         if self.system.signed:
             self.losses.add("the declaration that counts may be negative", "written without it")
         populations = self.system.populations.values()
+        for population in populations:
+            if population.names.indices is None and population.size:
+                item = f"the names {population.name}[0], ... of a population"
+                self.losses.rename(item, f"read as {population.name}{{0}}, ...")
         statements = [
             *(text for population in populations for text in self._neurons(population)),
             *(text for population in populations for text in self._contents(population)),
@@ -73,7 +76,7 @@ class _FamilyWriter:
             *(text for name in self.system.output for text in self._output(name)),
             *(text for population in populations for text in self._rules(population)),
         ]
-        return model(self.labels, _joined(statements))
+        return model(self.labels.table(self.losses), _joined(statements))
 
     # Labels
 
