@@ -25,8 +25,8 @@ class Losses:
 
     - `instead`: what messages advise to write.
 
-    A name that the format replaces is no reason to refuse the file: `renamed` has these, apart from
-    the `items` that are lost.
+    A file is refused for `items` that are lost, but not for names that the format replaces, which
+    are in `renamed`.
     """
 
     def __init__(self, format_name: str, instead: str = "another format"):
