@@ -131,6 +131,26 @@ def test_names_of_labels_and_families_that_are_no_labels():
     assert of_families.expand() == families.expand() and of_families.output == families.output
 
 
+def test_names_that_a_file_does_not_keep_are_noted():
+    losses = Losses("P-Lingua 4")
+    text = write_plingua(SpikingSystem([snp.Neuron("x\ud800"), snp.Neuron("p 1")]), losses)
+    assert losses.renamed == [r"name 'x\ud800' of a neuron (written as 'x')"]
+    assert list(read(text).names) == ["x", "p 1"]
+    populations = [snp.Population("p", 2, 1), snp.Population("q", 2, 1, (), [1, 2])]
+    losses = Losses("P-Lingua 4")
+    text = write_plingua(snp.PopulationSystem(populations), losses)
+    assert losses.renamed == ["the names p[0], ... of a population (read as p{0}, ...)"]
+    assert list(read(text).names) == ["p{0}", "p{1}", "q{1}", "q{2}"]
+
+
+def test_a_table_may_not_give_a_name_that_a_repeated_label_makes():
+    text, _ = written(SpikingSystem([snp.Neuron("p 1"), snp.Neuron("p 1#2")]))
+    repeated = text.replace("@mu = p_1, ", "@mu = p_1, p_1, ")
+    assert repeated != text
+    with pytest.raises(ReadError, match=r"f:3:4: table of names: .*'p 1#2'"):
+        read_plingua(Source("f", repeated), "extended")
+
+
 @pytest.mark.parametrize(
     "line, message",
     [

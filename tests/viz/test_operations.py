@@ -95,6 +95,20 @@ def test_labels_follow_their_neuron():
     assert renamed.neurons[0].label == "b1" and renamed.dictionary == (("b", "c"),)
 
 
+def test_inputs_and_outputs_of_growing_systems_follow_labels():
+    growing = snp.SpikingSystem(
+        [snp.Neuron("x", 1, ["[a] -> []_b || []_c"]), snp.Neuron("y", 0, (), "x1")],
+        output=("x", "b"),
+        input={"x": [1], "x1": [2]},
+    )
+    renamed = changed(growing, {"do": "rename", "neuron": 0, "name": "w"})
+    assert renamed.output == ("w", "b") and renamed.input == {"w": (1,), "x1": (2,)}
+    renamed = changed(growing, {"do": "rename", "neuron": 1, "name": "b"})
+    assert renamed.neurons[1].label == "x1" and renamed.output == ("x", "b")
+    renamed = changed(renamed, {"do": "rename", "neuron": 1, "name": "z"})  # the label b stays
+    assert renamed.neurons[1].name == "z" and renamed.output == ("x", "b")
+
+
 def test_names_in_variants():
     variant = snp.SynapseDelays({("x", "y"): 2})
     system = pair().replace(variant=variant)
