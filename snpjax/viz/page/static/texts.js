@@ -321,7 +321,7 @@ export const texts = {
   cancel: "Cancel",
   saveWithout: "Save without these",
   losesPlaces: "This format keeps no positions: the drawing is laid out again when the file is opened.",
-  cannotHold: "This format cannot hold:",
+  cannotHold: "This format cannot hold, or renames:",
   moreItems: (n) => `and ${count(n, "item")} more`,
   pictureTitle: "Export",
   pictureOf:
