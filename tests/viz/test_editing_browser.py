@@ -24,6 +24,12 @@ from tests.support.browser import (
 pytestmark = pytest.mark.browser
 
 
+LASSO = snp.SpikingSystem(
+    [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y", 0, ["a -> a"]), snp.Neuron("z", 1)],
+    [("x", "y"), ("y", "x")],
+)
+
+
 def large(size, degree=3):
     """A system of many neurons, half of which fire."""
     draw = random.Random(size)
@@ -283,6 +289,78 @@ def test_positions_stay_where_they_are(visit):
     assert neuron(page, "chooser").get_attribute("transform") == before
 
 
+def branched(page):
+    """Two branches of the computation, of which the shown one has two steps."""
+    step(page, 3)
+    page.click("#to-start")
+    taken = page.locator("#choices .option:has(.taken)").inner_text()
+    page.locator("#choices .option").filter(has_not_text=taken).last.click()
+    page.click("#step")
+    shown(page.locator("#where")).to_have_text("step 1 of 1")
+    step(page)
+    page.click("#show-branches")
+    shown(page.locator("#history-branches li")).to_have_count(2)
+
+
+def test_a_movement_keeps_the_computation_its_branches_and_the_graph(visit):
+    page = visit()
+    branched(page)
+    page.click("#tab-graph")
+    page.click("#explore button")
+    shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+    page.click("#tab-system")
+    before, counts = page.inner_text("#history-branches"), spikes(page)
+    chooser = neuron(page, "chooser")
+    place = chooser.get_attribute("transform")
+
+    def is_kept():
+        shown(page.locator("#where")).to_contain_text("step 2 of 2")
+        assert page.inner_text("#history-branches") == before and spikes(page) == counts
+
+    chooser.click()
+    page.keyboard.press("Alt+ArrowRight")
+    shown(page.locator("#tool-undo")).to_be_enabled()
+    is_kept()
+    x, y, width, height = chooser.bounding_box().values()
+    page.mouse.move(x + 10, y + 10)
+    page.mouse.down()
+    page.mouse.move(x + 60, y + 90, steps=3)
+    with page.expect_response("**/api/change"):
+        page.mouse.up()
+    is_kept()
+    step(page)
+    shown(page.locator("#where")).to_contain_text("step 3 of 3")
+    page.click("#back")
+    for key in ("z", "z", "Shift+Z", "z"):
+        there = chooser.get_attribute("transform")
+        page.keyboard.press(f"Control+{key}")
+        shown(chooser).not_to_have_attribute("transform", there)
+        shown(page.locator("#where")).to_contain_text("step 2 of 3")
+    shown(chooser).to_have_attribute("transform", place)
+    page.locator("#history-branches button").click()
+    shown(page.locator("#where")).to_have_text("step 2 of 3", timeout=PATIENCE)
+    assert "differs from step 1 onwards" in page.inner_text("#history-branches")
+    page.click("#tab-graph")
+    shown(page.locator("#graph-status")).to_contain_text("complete")
+    page.locator("#graph .node").nth(1).click()
+    shown(page.locator("#graph-status")).to_contain_text("configuration 1 is shown")
+
+
+def test_a_movement_keeps_a_loop_and_its_verdict(visit):
+    page = visit("ring.snp.json", model_text(LASSO, "native")[0])
+    page.click("#tab-graph")
+    page.fill("#property", "eventually z = 0")
+    page.keyboard.press("Enter")
+    shown(page.locator("#verdict[data-status=refuted]")).to_be_visible(timeout=PATIENCE)
+    page.click("#tab-system")
+    neuron(page, "x").click()
+    page.keyboard.press("Alt+ArrowDown")
+    shown(page.locator("#tool-undo")).to_be_enabled()
+    shown(page.locator("#table .loop")).to_have_count(3)
+    page.click("#tab-graph")
+    shown(page.locator("#verdict[data-status=refuted]")).to_be_visible()
+
+
 def test_a_net_is_edited(visit):
     net = snp.SleptsovNet([1], inputs=snp.sleptsov.Arcs.of([]), outputs=snp.sleptsov.Arcs.of([]))
     page = visit("net.lsn", model_text(net, "lsn")[0])
@@ -510,11 +588,7 @@ def test_a_branch_that_comes_out_otherwise_is_not_shown_as_it_was(visit):
 
 
 def test_a_lasso_plays_as_a_loop(visit):
-    ring = snp.SpikingSystem(
-        [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y", 0, ["a -> a"]), snp.Neuron("z", 1)],
-        [("x", "y"), ("y", "x")],
-    )
-    page = visit("ring.snp.json", model_text(ring, "native")[0])
+    page = visit("ring.snp.json", model_text(LASSO, "native")[0])
     page.click("#tab-graph")
     page.fill("#property", "eventually z = 0")
     page.keyboard.press("Enter")

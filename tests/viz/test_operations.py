@@ -471,6 +471,25 @@ def test_changes_keep_comments_and_give_another_model():
         session.answer("change", {"model": after["model"], "operations": "all"})
 
 
+def test_models_that_differ_in_positions_share_their_computation():
+    session = Session("pair.pli", TEXT.replace("@ms(x) = a;", '@ms(x) = a*3; [a --> a]\'x "a+";'))
+    begun = session.answer("begin", {})
+    step = {"model": begun["model"], "count": 1, "chosen": []}
+    assert len(session.answer("step", {**step, "at": 0})["rows"]) == 1
+    move = {"do": "move", "positions": [[3, 4]]}
+    question = {"model": begun["model"], "operations": [move]}
+    moved = session.answer("change", question)
+    assert moved["model"] != begun["model"] and moved["system"]["positions"] == [[3, 4]]
+    assert moved["computation"] == begun["computation"]
+    for at, model in enumerate((moved["model"], begun["model"]), start=1):
+        assert session.answer("step", {**step, "model": model, "at": at})["rows"][0]["spikes"]
+    other = [move, {"do": "rename", "neuron": 0, "name": "y"}]
+    renamed = session.answer("change", {**question, "operations": other})
+    assert renamed["computation"] != begun["computation"]
+    with pytest.raises(Refused, match="There is no configuration 2"):
+        session.answer("step", {**step, "model": renamed["model"], "at": 2})
+
+
 def test_what_cannot_be_drawn_is_refused(monkeypatch):
     monkeypatch.setattr("snpjax.viz.page.texts.MAX_NEURONS", 3)
     model, findings = changed_model(pair(), [{"do": "add", "neurons": [{}, {}]}])

@@ -61,16 +61,29 @@ _RECORDED = ("rows", "branches", "graph", "rest", "loop", "refused")
 
 
 @dataclass(eq=False)
-class _Kept:
-    """A model with what was made of it; stepped only when somebody asks."""
+class _Computation:
+    """What was made of a model; stepped only when somebody asks."""
 
-    found: OpenedModel
-    is_edited: bool
+    number: int
+    model: PageModel
     graph: Graph | None = None
 
     @cached_property
     def stepper(self) -> AbstractStepper[Any]:
-        return stepper_of(self.found.system)
+        return stepper_of(self.model)
+
+
+@dataclass(eq=False)
+class _Kept:
+    """A model, and its computation, which models share that differ in positions only."""
+
+    found: OpenedModel
+    is_edited: bool
+    computation: _Computation
+
+    @property
+    def stepper(self) -> AbstractStepper[Any]:
+        return self.computation.stepper
 
 
 class Session:
@@ -93,7 +106,7 @@ class Session:
         self._models: OrderedDict[int, _Kept] = OrderedDict()
         self._next = 0
         self._is_closed = False
-        self._search: tuple[int, Patience] | None = None  # of which model
+        self._search: tuple[_Computation, Patience] | None = None
         self._reading, self._stepping = threading.Lock(), threading.Lock()
         self._readers: Mapping[str, Callable[[Answer], Answer]] = {
             "alive": lambda question: {},
@@ -236,6 +249,7 @@ class Session:
         return {
             **opened_json(found),
             "model": next(reversed(self._models)),
+            "computation": kept.computation.number,
             "format": found.format.name,
             "edited": kept.is_edited,
         }
@@ -279,20 +293,24 @@ class Session:
         return {**self._edited(kept, system), "remarks": findings}
 
     def _change(self, question: Answer) -> Answer:
-        kept = self._model(question)
-        system, findings = changed_model(kept.found.system, _objects(question, "operations"))
+        kept, operations = self._model(question), _objects(question, "operations")
+        system, findings = changed_model(kept.found.system, operations)
         if system is None:
             return {"read": False, "findings": list(map(asdict, findings))}
-        return self._edited(kept, system)
+        is_moved = all(operation["do"] == "move" for operation in operations)
+        return self._edited(kept, system, kept.computation if is_moved else None)
 
-    def _edited(self, kept: _Kept, system: PageModel) -> Answer:
-        """The answer with an edited model, which is kept beside the one before it."""
+    def _edited(
+        self, kept: _Kept, system: PageModel, computation: _Computation | None = None
+    ) -> Answer:
+        """The answer with an edited model, which is kept with the one before it and shares its
+        computation, if that is given."""
         text, format, lost = edited_text(kept.found, system, level=self.level)
         name = kept.found.name
         if format != kept.found.format:
             name = f"{_stem(name)}{format.suffixes[0]}"
         after = OpenedModel(name, text, format, system, system, lost)
-        return self._described(self._keep(after, is_edited=True))
+        return self._described(self._keep(after, is_edited=True, computation=computation))
 
     def _save(self, question: Answer) -> Answer:
         kept = self._model(question)
@@ -319,16 +337,17 @@ class Session:
 
     def _explore(self, question: Answer, kept: _Kept) -> Answer:
         most, system = _number(question, "most"), kept.found.system
-        kept.graph = explored(system, min(max(most, 1), MOST_CONFIGURATIONS))
-        return graph_json(kept.graph)
+        graph = explored(system, min(max(most, 1), MOST_CONFIGURATIONS))
+        kept.computation.graph = graph
+        return graph_json(graph)
 
     def _go(self, question: Answer, kept: _Kept) -> Answer:
-        stepper = kept.stepper
-        if kept.graph is None:
+        graph = kept.computation.graph
+        if graph is None:
             raise Refused("The graph was not explored yet.")
         configuration = _number(question, "configuration")
-        moments = follow(stepper, kept.graph, configuration)
-        return {"rows": self._rows(kept, moments), "path": kept.graph.path_to(configuration)}
+        moments = follow(kept.stepper, graph, configuration)
+        return {"rows": self._rows(kept, moments), "path": graph.path_to(configuration)}
 
     def _replay(self, question: Answer, kept: _Kept) -> Answer:
         """Steps after number `at`, each as it was chosen: those of a branch that was left."""
@@ -352,7 +371,7 @@ class Session:
 
     def _property(self, question: Answer, kept: _Kept) -> Answer:
         query = _text(question, "query")
-        with self._searching(question) as patience:
+        with self._searching(kept) as patience:
             verdict = checked(kept.found.system, query, patience)
         answer = {
             "status": verdict.status.value,
@@ -371,14 +390,15 @@ class Session:
 
     def _numbers(self, question: Answer, kept: _Kept) -> Answer:
         most = _number(question, "most")
-        with self._searching(question) as patience:
+        with self._searching(kept) as patience:
             return numbers_json(kept.found.system, most, patience)
 
     @contextmanager
-    def _searching(self, question: Answer) -> Iterator[Patience]:
-        """The time of a search, which `"cancel"` for the same model, or `close`, ends early."""
+    def _searching(self, kept: _Kept) -> Iterator[Patience]:
+        """The time of a search, which `"cancel"` for the same computation, or `close`, ends
+        early."""
         patience = Patience(MOST_SECONDS)
-        self._search = _number(question, "model"), patience
+        self._search = kept.computation, patience
         if self._is_closed:
             patience.interrupt()
         try:
@@ -388,8 +408,8 @@ class Session:
 
     def _cancel(self, question: Answer) -> Answer:
         """End the search for a verdict or numbers of a model; what was found is its answer."""
-        number, search = _number(question, "model"), self._search
-        if search is not None and search[0] == number:
+        kept, search = self._models.get(_number(question, "model")), self._search
+        if search is not None and kept is not None and search[0] is kept.computation:
             search[1].interrupt()
         return {}
 
@@ -399,8 +419,15 @@ class Session:
 
     # ---- models ----
 
-    def _keep(self, found: OpenedModel, *, is_edited: bool = False) -> _Kept:
-        kept = _Kept(found, is_edited)
+    def _keep(
+        self,
+        found: OpenedModel,
+        *,
+        is_edited: bool = False,
+        computation: _Computation | None = None,
+    ) -> _Kept:
+        own = computation or _Computation(self._next, found.system)
+        kept = _Kept(found, is_edited, own)
         self._models[self._next] = kept
         self._next += 1
         while len(self._models) > _MOST_MODELS:

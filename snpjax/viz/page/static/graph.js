@@ -33,12 +33,12 @@ export class GraphView {
 
   async explore() {
     const { run } = this;
-    const { model } = run;
+    const { model, computation } = run;
     if (model === null) return void (this.status.textContent = texts.unreadable);
     this.status.textContent = texts.exploring;
     try {
       const found = await ask("explore", { model, most: Number(find("most").value) || 1 });
-      if (model === run.model) this.show(found);
+      if (computation === run.computation) this.show(found);
     } catch (error) {
       this.fail(error);
     }

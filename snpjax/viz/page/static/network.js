@@ -55,12 +55,14 @@ export class Network extends EventTarget {
     this.diagram.viewport.onspanned = (from, to) => this.spanned(from, to);
     this.diagram.addEventListener("focus", ({ detail }) => describe(detail, run.row));
     this.diagram.addEventListener("near", ({ detail }) => this.renew(detail));
-    run.addEventListener("opened", () => {
-      this.standing = null;
-      this.draw(false); // all of it, so that boxes know where their neurons stand
-      this.folds.renumber(run.names());
-      if (this.folds.list.length > 0) this.draw(true);
-    });
+    for (const name of ["opened", "placed"]) {
+      run.addEventListener(name, () => {
+        this.standing = null;
+        this.draw(false); // all of it, so that boxes know where their neurons stand
+        this.folds.renumber(run.names());
+        if (this.folds.list.length > 0) this.draw(true);
+      });
+    }
     run.addEventListener("moved", () => this.show());
     run.addEventListener("chosen", () => this.show());
   }

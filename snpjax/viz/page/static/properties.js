@@ -32,12 +32,12 @@ export class Properties {
   }
 
   async numbers() {
-    const { model } = this.run;
+    const { model, computation } = this.run;
     if (model === null) return this.say("refused", texts.unreadable);
     const most = Math.max(Number(find("most-number").value) || 1, 1);
     return this.attempt(async () => {
       const { numbers, complete } = await ask("numbers", { model, most });
-      if (model !== this.run.model) return;
+      if (computation !== this.run.computation) return;
       const found = numbers.join(", ");
       const text = complete >= most ? texts.numbers(most, found) : texts.someNumbers(most, found, complete);
       this.say("numbers", text);

@@ -48,6 +48,8 @@ export class Run extends EventTarget {
 
   clear() {
     this.model = null;
+    this.computation = null; // its number, which models share that differ in positions only
+    this.beginning = {}; // stands before its first row
     this.system = null;
     this.rows = [];
     this.position = 0;
@@ -63,19 +65,28 @@ export class Run extends EventTarget {
     this.isStuck = false; // because nobody answered in the beginning
   }
 
-  // A model that was read: its description, before anything of it was run.
+  // A model that was read: its description, before anything of it was run. Of a model with other
+  // positions only, the computation stays. Whether another one begins.
   begin(opened) {
+    if (this.computation !== null && opened.computation === this.computation) {
+      this.model = opened.model;
+      this.system = opened.system;
+      this.announce("placed");
+      return false;
+    }
     const { rest, until } = this;
     this.clear();
     this.rest = opened.rest ?? rest;
     this.until = until;
     this.model = opened.model;
+    this.computation = opened.computation ?? null;
     this.system = opened.system;
     // Transitions of nets have no tokens; they stand after the places.
     const { neurons } = opened.system;
     const spikes = neurons.map((neuron) => neuron.spikes).filter((count) => count !== undefined);
     this.rows = [blank(spikes)];
     this.announce("opened");
+    return true;
   }
 
   async first() {
@@ -130,7 +141,7 @@ export class Run extends EventTarget {
 
   // Steps that were made before stay the same rows.
   known(row) {
-    const before = this.rows.at(-1) ?? this.system;
+    const before = this.rows.at(-1) ?? this.beginning;
     const nexts = this.nexts.get(before) ?? [];
     const same = nexts.find((other) => areSame(row, other) && STEP.every((name) => JSON.stringify(row[name]) === JSON.stringify(other[name])));
     if (same !== undefined) return same;
@@ -256,9 +267,9 @@ export class Run extends EventTarget {
 
   // The steps in which a condition holds, by number.
   async where(query) {
-    const { model } = this;
+    const { model, computation } = this;
     const { steps } = await ask("where", { model, query });
-    return model === this.model ? steps : [];
+    return computation === this.computation ? steps : [];
   }
 
   // The shortest path to a configuration of the graph; its configurations by number.
