@@ -563,6 +563,44 @@ def test_branches_are_kept_and_walked(visit):
     assert spikes(page) == first
 
 
+def test_names_stay_with_their_branches(visit, tmp_path):
+    page = visit()
+    branched(page)
+    names = page.locator("#history-branches input")
+    own = page.locator("#history-branches .own input")
+    shown(own).to_have_value("branch 2")
+    other = page.locator("#history-branches li:not(.own) input")
+    shown(other).to_have_value("branch 1")
+    other.fill("slow path")
+    own.fill("fast path")
+    page.locator("#history-branches button").click()
+    shown(own).to_have_value("slow path", timeout=PATIENCE)
+    shown(other).to_have_value("fast path")
+    step(page)  # as before, and then longer
+    page.click("#to-end")
+    shown(page.locator("#where")).to_contain_text("halted", timeout=PATIENCE)
+    shown(own).to_have_value("slow path")
+    page.click("#to-start")
+    taken = page.locator("#choices .option:has(.taken)").inner_text()
+    page.locator("#choices .option").filter(has_not_text=taken).last.click()
+    page.click("#step")
+    shown(names).to_have_count(2)  # the beginning of the other one has no name of its own
+    shown(page.locator("#history-branches .own")).to_have_text("shown 1 step")
+    page.locator("#history-branches button").last.click()
+    shown(names).to_have_count(2)
+    page.click("#picture")
+    with saved(page) as waiting:
+        page.click("#picture-page")
+    waiting.value.save_as(tmp_path / "run.html")
+    value = own.input_value()
+    file = visit(url=(tmp_path / "run.html").as_uri())
+    file.click("#show-branches")
+    inputs = file.locator("#history-branches input")
+    shown(inputs).to_have_count(2)
+    shown(file.locator("#history-branches .own input")).to_have_value(value)
+    assert {x.input_value() for x in inputs.all()} == {"slow path", "fast path"}
+
+
 def test_a_branch_that_comes_out_otherwise_is_not_shown_as_it_was(visit):
     """Not even where only a delay differs."""
     page = visit()

@@ -22,7 +22,7 @@ export class Branches {
     run.addEventListener("moved", () => this.show());
   }
 
-  // A computation that another one replaces from some step on.
+  // A computation, which another one may replace from some step on, is a branch.
   leave(rows) {
     if (rows.length < 2 || this.branches.some((branch) => branch.rows.includes(rows.at(-1)))) return;
     const part = this.branches.find((branch) => rows.includes(branch.rows.at(-1)));
@@ -36,26 +36,38 @@ export class Branches {
     return this.branches.filter((branch) => this.run.rows.indexOf(branch.rows.at(-1)) < 0);
   }
 
+  // The branch that is shown; none where that is only the beginning of others.
+  get own() {
+    return this.branches.find((branch) => this.run.rows.includes(branch.rows.at(-1)));
+  }
+
   show() {
     const { run, others } = this;
     if (run.system === null) return fill(this.place);
     if (others.length === 0) {
       return fill(this.place, hint(texts.oneComputation));
     }
-    const own = element("li", { class: "own" }, element("strong", {}, texts.shownBranch), ` ${texts.steps(run.last)}`);
+    this.leave([...run.rows]); // it has a name, too
+    const name = this.own === undefined ? null : this.nameField(this.own);
+    const own = element("li", { class: "own" }, name, element("strong", {}, texts.shownBranch), ` ${texts.steps(run.last)}`);
     fill(this.place, element("ul", { class: "branches" }, own, ...others.map((branch) => this.item(branch))));
     return undefined;
   }
 
-  item(branch) {
-    const { run } = this;
-    const split = splitOf(branch.rows, run.rows);
+  nameField(branch) {
     const name = element("input", {
       value: branch.name,
       "aria-label": texts.branchName,
       maxlength: 60,
       change: () => (branch.name = name.value.trim() || branch.name),
     });
+    return name;
+  }
+
+  item(branch) {
+    const { run } = this;
+    const split = splitOf(branch.rows, run.rows);
+    const name = this.nameField(branch);
     const [steps, isLonger] = [branch.rows.length - 1, split === run.last];
     const about = isLonger ? texts.branchGoesOn(steps - split) : texts.branchAbout(steps, split + 1);
     const walk = element("button", { click: () => this.walk(branch) }, texts.show);

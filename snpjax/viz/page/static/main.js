@@ -183,7 +183,7 @@ function legend() {
 
 // What is shown, with its branches and the graph, as a file that needs no server.
 async function savePage() {
-  const question = { model: run.model, run: run.recorded(branches.others, graph.found) };
+  const question = { model: run.model, run: run.recorded(branches.own?.name, branches.others, graph.found) };
   const { name, text } = await ask("page", question);
   saveAs(name, new Blob([text], { type: "text/html" }));
 }

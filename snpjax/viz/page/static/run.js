@@ -96,7 +96,7 @@ export class Run extends EventTarget {
       this.isStuck = begun === this.rows;
       throw error;
     };
-    const { rows, refused, branches, loop } = isRecorded ? recording() : await ask("first", { model }).catch(stuck);
+    const { rows, refused, branches, branch, loop } = isRecorded ? recording() : await ask("first", { model }).catch(stuck);
     if (begun !== this.rows) return null; // another one was opened meanwhile, or the same one again
     for (const { name, from, rows: own } of branches ?? []) {
       const before = rows.slice(0, from + 1);
@@ -104,6 +104,7 @@ export class Run extends EventTarget {
       this.kept.push({ name, rows: [...this.rows] });
     }
     this.take(0, rows, loop ?? null);
+    if (branch) this.kept.push({ name: branch, rows: [...this.rows] });
     this.announce("moved");
     return refused ?? null; // why a run that was exported ends
   }
@@ -317,14 +318,15 @@ export class Run extends EventTarget {
     }
   }
 
-  // All that a file needs to show this computation and those branches.
-  recorded(branches, graph) {
+  // All that a file needs to show this computation, its name as a branch if it has one, and the other
+  // branches.
+  recorded(branch, branches, graph) {
     const plain = (rows) => rows.map((row) => Object.fromEntries(FIELDS.filter((name) => name in row).map((name) => [name, row[name]])));
     const others = branches.map(({ name, rows }) => {
       const from = splitOf(rows, this.rows);
       return { name, from, rows: plain(rows.slice(from + 1)) };
     });
-    return { rows: plain(this.rows), branches: others, graph, rest: this.rest, loop: this.loop };
+    return { rows: plain(this.rows), branch, branches: others, graph, rest: this.rest, loop: this.loop };
   }
 
   // How rows were made, so that they can be made again.
