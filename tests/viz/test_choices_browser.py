@@ -110,3 +110,63 @@ def test_an_astrocyte_decides_as_chosen(visit, decision):
     start, own = reference.initial(ASTROCYTES), int(decision != "lets the spikes pass")
     after, _ = reference.step(ASTROCYTES, start, (0, 0, None, own, 0))
     assert spikes(page) == list(after.spikes)
+
+
+def test_the_subset_that_was_taken_is_shown_and_compared(visit):
+    system = snp.SpikingSystem(
+        [
+            snp.Neuron("i", 1, ["a -> -1(i, {j, k, m, p})"]),
+            *(snp.Neuron(name) for name in "jkmp"),
+        ],
+        [("i", name) for name in "jkmp"],
+    )
+    page = opened(visit, system)
+    last = page.locator("tr.shown td.fired")
+    for at, target in enumerate((2, 4)):
+        page.click("#to-start") if at else None
+        tick(choice(page, "i"), target)
+        page.click("#step")
+        shown(last).to_contain_text(f"deleted i → {'ijkmp'[target]}")
+    rule = "i: a → −1(i, {j, k, m, p})"
+    assert last.inner_text().startswith(f"{rule}   deleted i → p")
+    page.click("#show-branches")
+    facts = page.locator("#history-branches p.facts")
+    shown(facts).to_have_text(
+        [
+            "step 1: deleted i → k instead of deleted i → p",
+            "same spikes in step 1, but another configuration: "
+            "i → p only there, i → k only in what is shown",
+        ]
+    )
+
+
+def test_a_decision_of_an_astrocyte_is_shown(visit):
+    page = opened(visit, ASTROCYTES)
+    page.check("#rest-first")
+    choice(page, "astrocyte 1").get_by_label("suppresses them").click()
+    step(page)
+    shown(page.locator("tr.shown td.fired")).to_contain_text("astrocyte 1 suppresses spikes")
+
+
+def test_what_differs_in_branches_is_named(visit):
+    delays = snp.SynapseDelays({("x", "z"): 3})
+    neurons = [
+        snp.Neuron("x", 2, ["a+/a -> a", "a+/a^2 -> a; 2"]),
+        snp.Neuron("y", 0),
+        snp.Neuron("z", 0),
+    ]
+    page = opened(visit, snp.SpikingSystem(neurons, [("x", "y"), ("x", "z")], variant=delays))
+    rules = choice(page, "x").locator("input[data-neuron]")
+    for rule in (1, 2):
+        page.click("#to-start") if rule == 2 else None
+        rules.nth(rule).click()
+        page.click("#step")
+        shown(page.locator("#where")).to_contain_text("step 1 of 1")
+    page.click("#show-branches")
+    shown(page.locator("#history-branches p.facts")).to_have_text(
+        [
+            "step 1: x: a⁺/a → a instead of x: a⁺/a² → a; 2",
+            "in step 1: x 1 instead of 0, y 1 instead of 0, the timer of x is 0 instead of 2, "
+            "x has 0 waiting instead of 1, in flight to z: 1 in 3 instead of nothing",
+        ]
+    )

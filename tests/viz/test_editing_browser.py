@@ -622,7 +622,9 @@ def test_a_branch_that_comes_out_otherwise_is_not_shown_as_it_was(visit):
     shown(page.locator("#message")).to_contain_text("random")
     page.unroute("**/api/replay")
     # What is shown, its first step, has the same spikes as the branch.
-    shown(page.locator("#history-branches")).to_contain_text("but another configuration")
+    shown(page.locator("#history-branches")).to_contain_text(
+        "but another configuration: the timer of chooser is 0 instead of 2"
+    )
 
 
 def test_a_lasso_plays_as_a_loop(visit):

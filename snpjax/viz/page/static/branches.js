@@ -3,6 +3,7 @@
 import { Refusal } from "./backend.js";
 import { element, fill, find, hint } from "./dom.js";
 import { areSame, splitOf } from "./run.js";
+import { differencesOf, happenedIn } from "./steps.js";
 import { texts } from "./texts.js";
 
 const MOST_BRANCHES = 200;
@@ -71,8 +72,19 @@ export class Branches {
     const [steps, isLonger] = [branch.rows.length - 1, split === run.last];
     const about = isLonger ? texts.branchGoesOn(steps - split) : texts.branchAbout(steps, split + 1);
     const walk = element("button", { click: () => this.walk(branch) }, texts.show);
-    const difference = isLonger ? null : element("p", { class: "facts" }, this.difference(branch));
-    return element("li", {}, name, element("span", { class: "facts" }, about), walk, difference);
+    const facts = isLonger ? [] : [this.otherStep(branch, split + 1), this.difference(branch)];
+    const lines = facts.filter(Boolean).map((text) => element("p", { class: "facts" }, text));
+    return element("li", {}, name, element("span", { class: "facts" }, about), walk, ...lines);
+  }
+
+  // What the first step that differs did in the branch, and what it did in the one that is shown.
+  otherStep(branch, step) {
+    const { run } = this;
+    if (step >= branch.rows.length || step >= run.rows.length) return "";
+    const [there, here] = [branch.rows, run.rows].map((rows) => happenedIn(run, rows, step));
+    const only = (own, others) => cut(own.filter((one) => !others.includes(one)));
+    const [theirs, ours] = [only(there, here), only(here, there)];
+    return theirs === "" && ours === "" ? "" : texts.didInsteadOf(step, theirs, ours);
   }
 
   // How the branch differs from what is shown, in the step that is shown.
@@ -80,17 +92,11 @@ export class Branches {
     const { run } = this;
     const other = branch.rows[run.position];
     if (other === undefined) return texts.hasNoStep(run.position);
-    const names = run.names();
-    const differs = run.row.spikes.flatMap((count, neuron) =>
-      other.spikes[neuron] === count ? [] : [texts.insteadOf(names[neuron], other.spikes[neuron], count)],
-    );
-    if (differs.length === 0) {
-      const same = run.words.same(run.position);
-      return areSame(run.row, other) ? same : texts.otherConfiguration(same);
-    }
-    const more = differs.length - MOST_DIFFERENCES;
-    const list = differs.slice(0, MOST_DIFFERENCES).join(", ");
-    return texts.differsInStep(run.position, more > 0 ? `${list} ${texts.andMore(more)}` : list);
+    const same = run.words.same(run.position);
+    if (areSame(run.row, other)) return same;
+    const { spikes, rest } = differencesOf(run, run.row, other);
+    if (spikes.length > 0) return texts.differsInStep(run.position, cut([...spikes, ...rest]));
+    return texts.otherConfiguration(same, cut(rest) || texts.otherNext);
   }
 
   async walk(branch) {
@@ -101,4 +107,11 @@ export class Branches {
       this.say(error.message);
     }
   }
+}
+
+// The first ones of a list.
+function cut(list) {
+  const more = list.length - MOST_DIFFERENCES;
+  const first = list.slice(0, MOST_DIFFERENCES).join(", ");
+  return more > 0 ? `${first} ${texts.andMore(more)}` : first;
 }

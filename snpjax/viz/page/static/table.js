@@ -1,7 +1,8 @@
 // The configurations as a table: a row for every step, of which those around the shown one are
 // there.
 
-import { arrivals, element, fill, find, raised, short, shortenedName, typeset } from "./dom.js";
+import { arrivals, element, fill, find, raised, short, shortenedName } from "./dom.js";
+import { selectedIn, takenIn } from "./steps.js";
 import { texts } from "./texts.js";
 
 // Of more columns only those that are seen are there; they are this wide, in pixels.
@@ -145,13 +146,11 @@ export class Table {
       { click: () => this.run.show(index), "aria-label": texts.showStep(row.step) },
       String(row.step),
     );
-    const fired = row.fired
-      .slice(0, MOST_FIRED)
-      .map(([neuron, , text]) => `${before[neuron] ?? neuron}: ${typeset(text)}`)
-      .join("   ");
-    const more = row.fired.length > MOST_FIRED ? `   ${texts.andMore(row.fired.length - MOST_FIRED)}` : "";
+    const fired = selectedIn(row.fired.slice(0, MOST_FIRED), before);
+    if (row.fired.length > MOST_FIRED) fired.push(texts.andMore(row.fired.length - MOST_FIRED));
+    if (index > 0) fired.push(...takenIn(this.run, this.run.rows, index));
     const initial = this.run.isNet ? texts.initialMarking : texts.initialConfiguration;
-    const end = index === 0 ? initial : fired + more;
+    const end = index === 0 ? initial : fired.join("   ");
     const halts = row.halted ? element("span", { class: "halts" }, texts.halts) : null;
     return element(
       "tr",
