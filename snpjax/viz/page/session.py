@@ -57,7 +57,7 @@ Outcome: TypeAlias = Literal["answered", "refused", "failed"]
 _MOST_MODELS = 16
 _NUMBERS_IN_ANSWER = 300_000
 #: What a page says of a computation that it has itself.
-_RECORDED = ("rows", "branch", "branches", "graph", "rest", "loop", "refused")
+_RECORDED = ("rows", "branch", "branches", "graph", "verdict", "rest", "loop", "refused")
 
 
 @dataclass(eq=False)

@@ -66,12 +66,13 @@ export class Choices {
     if (row.isBlank) return fill(this.place, hint(texts.preparing));
     if (row.halted) return fill(this.place, hint(texts.hasHalted));
     const names = run.names();
+    const end = run.isCut ? hint(texts.recordingEnds) : null;
     const several = choosers(row);
     const next = run.rows[run.position + 1];
     if (several.length === 0) {
       const firing = row.options.length;
       const text = firing === 0 ? texts.noneFires : texts.noChoice(firing);
-      return fill(this.place, hint(run.isNet ? this.onlyOne(row) : text));
+      return fill(this.place, end, hint(run.isNet ? this.onlyOne(row) : text));
     }
     // What is selected comes first.
     const wanted = this.wanted(several, names);
@@ -82,6 +83,7 @@ export class Choices {
     const more = several.length - groups.length;
     return fill(
       this.place,
+      end,
       ...groups,
       more > 0 ? hint(texts.moreChoices(more)) : null,
     );

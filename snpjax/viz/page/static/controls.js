@@ -80,7 +80,7 @@ export class Transport {
     }
     const replaces = run.leadsElsewhere && run.position < run.last;
     find("step").textContent = replaces ? texts.branch : texts.step;
-    find("step").title = replaces ? texts.branchTip : texts.stepTip;
+    find("step").title = run.model !== null && run.isCut ? texts.recordingEnds : replaces ? texts.branchTip : texts.stepTip;
   }
 
   async act(action) {

@@ -84,7 +84,7 @@ export class GraphView {
     if (this.found === null) return;
     const { run, path } = this;
     const isPath = path !== null && this.rows[run.position] === run.row;
-    const way = isPath ? path.slice(0, run.position + 1) : this.walked();
+    const way = isPath ? path.slice(0, run.position + 1) : this.walked(run.rows.slice(0, run.position + 1));
     const here = way.length === run.position + 1 ? way.at(-1) : null;
     if (here !== null && here !== this.here) this.diagram.viewport.reveal(boxOf(this.diagram.nodes.get(here)));
     this.here = here;
@@ -103,12 +103,12 @@ export class GraphView {
     node.group?.classList.toggle("here", isHere);
   }
 
-  // The configurations of the steps up to the shown one, by number, until one is not known.
-  walked() {
-    const { found, run } = this;
+  // The configurations of a computation, by number, until one is not known.
+  walked(rows) {
+    const { found } = this;
     const next = found.edges.length > 0 ? this.next : null;
     const way = [];
-    for (const row of run.rows.slice(0, run.position + 1)) {
+    for (const row of rows) {
       const own = way.length === 0 ? [0] : next === null ? [] : (next.get(way.at(-1)) ?? []);
       const alike = own.filter((id) => hasCounts(found.configurations[id], row));
       const text = alike.length > 1 ? textOf(row) : null;
@@ -121,7 +121,8 @@ export class GraphView {
   }
 
   async go(id) {
-    if (id === null || this.found === null || isRecorded) return;
+    if (id === null || this.found === null) return;
+    if (isRecorded) return this.goRecorded(id);
     try {
       const { found } = this;
       const path = await this.run.go(id);
@@ -133,6 +134,18 @@ export class GraphView {
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  // Without a server: the step of the run that was recorded, or of the first branch that has one.
+  async goRecorded(id) {
+    const { run } = this;
+    const computations = [run.rows, ...run.kept.map(({ rows }) => rows)];
+    const rows = computations.find((own) => this.walked(own).includes(id));
+    if (rows === undefined) return void (this.status.textContent = texts.notRecorded(id));
+    if (rows !== run.rows) await run.walk(rows);
+    run.show(this.walked(rows).indexOf(id));
+    this.status.textContent = texts.configurationShown(id, run.position);
+    return undefined;
   }
 
   fail(error) {

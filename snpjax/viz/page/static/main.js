@@ -32,7 +32,7 @@ const saves = new Saves();
 const tabs = new Tabs(["system", "graph", "text"]);
 const choices = new Choices(run);
 const editing = new Editing({ run, network, show: shown, say: (text) => transport.say(text) });
-new Properties(run);
+const properties = new Properties(run);
 new Search(run, network);
 new Trains(run);
 const table = new Table(run);
@@ -133,7 +133,7 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   if (isReported) report(answer.model, incoming.revision);
   const isOther = run.begin(answer);
   legend();
-  find("tab-graph").hidden = isRecorded && !begun.graph;
+  find("tab-graph").hidden = isRecorded && !begun.graph && !begun.verdict;
   editing.shown(answer, { isEdit });
   network.choose(selected);
   if (hadFocus) network.focus(selected.at(-1)); // what had it is no longer there
@@ -183,7 +183,7 @@ function legend() {
 
 // What is shown, with its branches and the graph, as a file that needs no server.
 async function savePage() {
-  const question = { model: run.model, run: run.recorded(branches.own?.name, branches.others, graph.found) };
+  const question = { model: run.model, run: run.recorded(branches.own?.name, branches.others, { graph: graph.found, verdict: properties.found }) };
   const { name, text } = await ask("page", question);
   saveAs(name, new Blob([text], { type: "text/html" }));
 }
@@ -296,7 +296,9 @@ pictureDialog({
 });
 if (isRecorded) {
   document.body.classList.add("recorded");
-  for (const id of ["open", "save", "picture-page", "explore", "prove", "pause-when"]) find(id).hidden = true;
+  for (const id of ["open", "save", "picture-page", "prove", "pause-when"]) find(id).hidden = true;
+  for (const part of document.querySelectorAll("#explore label, #explore button")) part.hidden = true;
+  find("picture-of").textContent = texts.pictureOfRecorded;
 }
 show(begun);
 incoming.revision = begun.revision ?? 0;
@@ -315,5 +317,6 @@ whenReturned(() => {
   if (run.isStuck) transport.attempt(() => run.first());
 });
 if (begun.graph) graph.show(begun.graph);
+if (begun.verdict) properties.answer(begun.verdict);
 document.body.classList.add("ready");
 performance.mark("ready");

@@ -8,12 +8,17 @@ export class Properties {
   constructor(run) {
     this.run = run;
     this.place = find("verdict");
+    this.found = null; // the last verdict, or numbers
+    run.addEventListener("proved", ({ detail: { status, text, rows } }) => {
+      this.answer({ status, text }, rows === null ? "" : texts.witnessShown);
+    });
     find("prove").addEventListener("submit", (event) => {
       event.preventDefault();
       this.check();
     });
     find("numbers").addEventListener("click", () => this.numbers());
     run.addEventListener("opened", () => {
+      this.found = null;
       this.say(null);
       for (const part of document.querySelectorAll(".numbers")) part.hidden = run.isNet;
     });
@@ -23,12 +28,7 @@ export class Properties {
     const query = find("property").value.trim();
     if (this.run.model === null) return this.say("refused", texts.unreadable);
     if (query === "") return undefined;
-    return this.attempt(async () => {
-      const answer = await this.run.prove(query);
-      if (answer === null) return;
-      const isShown = answer.rows !== null;
-      this.say(answer.status, answer.text, isShown ? texts.witnessShown : "");
-    });
+    return this.attempt(() => this.run.prove(query));
   }
 
   async numbers() {
@@ -40,7 +40,7 @@ export class Properties {
       if (computation !== this.run.computation) return;
       const found = numbers.join(", ");
       const text = complete >= most ? texts.numbers(most, found) : texts.someNumbers(most, found, complete);
-      this.say("numbers", text);
+      this.answer({ status: "numbers", text });
     });
   }
 
@@ -66,6 +66,12 @@ export class Properties {
     ask("cancel", { model: this.run.model }).catch((error) => {
       if (!(error instanceof Refusal)) throw error;
     });
+  }
+
+  // What was found, here or before it was recorded.
+  answer(found, more = "") {
+    this.found = found;
+    this.say(found.status, found.text, more);
   }
 
   say(status, text = "", more = "") {

@@ -61,6 +61,7 @@ export class Run extends EventTarget {
     this.kept = []; // branches that a file holds
     this.nexts = new WeakMap(); // the steps that were made from a row
     this.loop = null; // the row that the last one repeats, if they go round for ever
+    this.loops = new WeakMap(); // the same by the last row
     this.busy = false;
     this.isStuck = false; // because nobody answered in the beginning
   }
@@ -96,7 +97,7 @@ export class Run extends EventTarget {
       this.isStuck = begun === this.rows;
       throw error;
     };
-    const { rows, refused, branches, branch, loop } = isRecorded ? recording() : await ask("first", { model }).catch(stuck);
+    const { rows, refused, branches, branch, loop, verdict } = isRecorded ? recording() : await ask("first", { model }).catch(stuck);
     if (begun !== this.rows) return null; // another one was opened meanwhile, or the same one again
     for (const { name, from, rows: own } of branches ?? []) {
       const before = rows.slice(0, from + 1);
@@ -106,7 +107,7 @@ export class Run extends EventTarget {
     this.take(0, rows, loop ?? null);
     if (branch) this.kept.push({ name: branch, rows: [...this.rows] });
     this.announce("moved");
-    return refused ?? null; // why a run that was exported ends
+    return refused ?? summaryOf(verdict); // why a run that was exported ends, or what it shows
   }
 
   get row() {
@@ -124,6 +125,11 @@ export class Run extends EventTarget {
   // Whether the next row is that after the beginning of the loop.
   get repeats() {
     return this.loop !== null && this.position === this.last && !this.hasChoice;
+  }
+
+  // Whether there are no more steps because nobody can make them.
+  get isCut() {
+    return isRecorded && this.position === this.last && !this.row.halted && !this.repeats;
   }
 
   // Whether something was chosen for the next step.
@@ -172,6 +178,7 @@ export class Run extends EventTarget {
       row.sent = new Map(row.emitted);
       this.rows.push(this.known(row));
     }
+    if (loop !== null) this.loops.set(this.rows.at(-1), loop);
   }
 
   choose(neuron, rule) {
@@ -241,6 +248,7 @@ export class Run extends EventTarget {
     if (isRecorded) {
       this.take(0, []);
       this.rows = [...rows];
+      this.loop = this.loops.get(rows.at(-1)) ?? null;
       this.position = Math.min(this.position, this.last);
       return this.announce("moved");
     }
@@ -252,7 +260,10 @@ export class Run extends EventTarget {
     if (answer === null) return undefined;
     this.position = position;
     const isSame = rows.every((row, at) => areSame(row, this.rows[at]));
-    if (isSame) this.rows = [...rows]; // the same ones as before, not their like
+    if (isSame) {
+      this.rows = [...rows]; // the same ones as before, not their like
+      this.loop = this.loops.get(rows.at(-1)) ?? null;
+    }
     this.announce("moved");
     if (!isSame) throw new Refusal(texts.madeAtRandom);
     return undefined;
@@ -284,14 +295,15 @@ export class Run extends EventTarget {
   // What is known of a property; its witness becomes the computation that is shown.
   async prove(query) {
     if (this.busy) throw new Refusal(texts.stepIsMade);
-    return this.asked("property", { query }, 0, false);
+    const answer = await this.asked("property", { query }, 0, false);
+    if (answer !== null) this.dispatchEvent(new CustomEvent("proved", { detail: answer }));
+    return answer;
   }
 
   // The computation that decides a query, from its beginning; the verdict in one line.
   async witness(query) {
     await this.first();
-    const answer = await this.prove(query);
-    return answer?.text.split("\n")[0] ?? null;
+    return summaryOf(await this.prove(query));
   }
 
   // The answer to a question for rows from a number on, of which the first or the last is shown; null
@@ -318,15 +330,15 @@ export class Run extends EventTarget {
     }
   }
 
-  // All that a file needs to show this computation, its name as a branch if it has one, and the other
-  // branches.
-  recorded(branch, branches, graph) {
+  // All that a file needs to show this computation, its name as a branch if it has one, the other
+  // branches, and what else was found.
+  recorded(branch, branches, found) {
     const plain = (rows) => rows.map((row) => Object.fromEntries(FIELDS.filter((name) => name in row).map((name) => [name, row[name]])));
     const others = branches.map(({ name, rows }) => {
       const from = splitOf(rows, this.rows);
       return { name, from, rows: plain(rows.slice(from + 1)) };
     });
-    return { rows: plain(this.rows), branch, branches: others, graph, rest: this.rest, loop: this.loop };
+    return { rows: plain(this.rows), branch, branches: others, ...found, rest: this.rest, loop: this.loop };
   }
 
   // How rows were made, so that they can be made again.
@@ -388,6 +400,11 @@ export class Run extends EventTarget {
   synapses() {
     return this.row.network?.synapses ?? this.system.synapses;
   }
+}
+
+// The first line of a verdict.
+function summaryOf(verdict) {
+  return verdict?.text.split("\n")[0] ?? null;
 }
 
 // What is in flight, by neuron, as the trace says it: "1 in 3, 2 in 4".
