@@ -75,13 +75,48 @@ def test_a_box_is_chosen_by_keys_and_survives_edits_and_undo(visit):
     shown(box).to_have_count(1)
     box.focus()
     page.keyboard.press("Enter")
-    shown(page.locator("#neuron")).to_contain_text("and 1 more")
+    shown(page.locator("#neuron")).to_contain_text("2 neurons, 4 spikes")
     page.keyboard.press("Alt+ArrowRight")  # which moves the box, not its neurons
     shown(page.locator("#message")).to_have_text("1 box moved right.")
     page.wait_for_timeout(700)
     shown(page.locator("#tool-undo")).to_be_disabled()
     page.keyboard.press("g")
     assert box.count() == 0 and len(places(page)) == 5
+
+
+def test_the_name_of_a_box_is_changed_and_not_that_of_its_neurons(visit):
+    page = opened(visit)
+    neuron(page, "p[1]").click()
+    page.keyboard.press("g")
+    box, title = page.locator("#network .fold"), page.locator("#neuron h3")
+    shown(title).to_have_text("p")
+    shown(page.locator("#neuron .now")).to_have_text("3 neurons, 3 spikes")
+    shown(page.locator("#neuron .hint")).to_have_text("p[0], p[1], p[2]")
+    page.keyboard.press("r")
+    shown(page.locator("#edit-name")).to_be_focused()
+    page.keyboard.type("middle layer")
+    page.keyboard.press("Enter")
+    shown(title).to_have_text("middle layer")
+    label = "folded middle layer: 3 neurons, 3 spikes"
+    shown(box).to_have_attribute("aria-label", label)
+    shown(box).to_be_focused()
+    shown(box.locator(".name")).to_have_text("middle layer")
+    step(page)
+    shown(page.locator("#neuron .now")).to_have_text("3 neurons, 5 spikes")
+    page.click("#back")
+    page.keyboard.press("r")
+    page.keyboard.type(" ")
+    page.keyboard.press("Enter")  # an empty name is not taken
+    shown(title).to_have_text("middle layer")
+    assert page.input_value("#text") == model_text(CHAIN, "native")[0]
+    neuron(page, "t").click()
+    page.fill("#edit-name", "u")
+    page.keyboard.press("Enter")
+    shown(neuron(page, "u")).to_have_count(1)
+    shown(box).to_have_attribute("aria-label", label)
+    page.keyboard.press("Escape")
+    box.click()
+    shown(title).to_have_text("middle layer")
 
 
 def synapses(page):
@@ -151,6 +186,29 @@ def test_arcs_of_a_folded_net_are_arcs(visit):
     shown(page.locator("#network .fold")).to_have_attribute(
         "aria-label", "folded p: 2 nodes, 3 tokens"
     )
+
+
+def test_a_box_with_a_transition_that_may_fire_looks_like_it(visit):
+    net = snp.SleptsovNet(
+        [1, 0],
+        inputs=Arcs.of([(0, 0, 1), (0, 1, 1), (1, 2, 1)]),
+        outputs=Arcs.of([]),
+        transition_names=["t1", "t2", "later"],
+    )
+    page = visit("n.lsn", model_text(net, "lsn")[0])
+    page.locator("#step:not([disabled])").wait_for()
+    look = """body => ["fill", "stroke", "strokeWidth"].map(x => getComputedStyle(body)[x])"""
+    transition = page.locator("#network .transition")
+    wanted = transition.first.locator(".body").evaluate(look)
+    assert wanted != transition.nth(2).locator(".body").evaluate(look)
+    transition.first.click()
+    transition.nth(1).click(modifiers=["Shift"])
+    page.keyboard.press("g")
+    page.keyboard.press("Escape")
+    shown(page.locator("#network .fold")).to_have_count(1)
+    assert page.locator("#network .fold .body").evaluate(look) == wanted
+    step(page)
+    assert page.locator("#network .fold .body").evaluate(look) != wanted
 
 
 def test_an_exported_page_is_folded(visit, tmp_path):

@@ -137,16 +137,25 @@ export function foldNode(fold) {
   return node;
 }
 
+function sumOf({ members }, row) {
+  return members.reduce((all, neuron) => all + BigInt(row.spikes[neuron] ?? 0), 0n);
+}
+
+// How much is folded, and what it holds.
+export function aboutFold(fold, row, isNet) {
+  return (isNet ? texts.ofBoxOfNet : texts.ofBox)(fold.members.length, short(sumOf(fold, row)));
+}
+
 export function updateFold(node, row, isNet) {
   const { members } = node.fold;
-  const sum = members.reduce((all, neuron) => all + BigInt(row.spikes[neuron] ?? 0), 0n);
+  const sum = sumOf(node.fold, row);
   const hasFired = members.some((neuron) => row.done.has(neuron));
   const may = members.some((neuron) => (row.can.get(neuron) ?? []).length > 0);
   node.look = hasFired ? "fired" : may ? "may" : "plain";
   node.holds = sum !== 0n;
   node.number = short(sum);
   if (!node.group) return;
-  const about = (isNet ? texts.ofBoxOfNet : texts.ofBox)(members.length, short(sum));
+  const about = aboutFold(node.fold, row, isNet);
   node.about.textContent = about;
   node.group.classList.toggle("fired", hasFired);
   node.group.classList.toggle("may", may);

@@ -3,6 +3,7 @@
 import { ask, isRecorded, Refusal } from "./backend.js";
 import { changesOf } from "./changes.js";
 import { arrivals, element, fill, find, findingItem, hint, typeset } from "./dom.js";
+import { aboutFold } from "./folds.js";
 import { texts } from "./texts.js";
 
 const CHECK_AFTER = 180; // milliseconds without a key
@@ -16,6 +17,7 @@ export class Inspector {
     this.run = run;
     this.place = find("neuron");
     this.neuron = null;
+    this.fold = null; // the box that is shown instead
     this.place.addEventListener("keydown", (event) => this.key(event));
     run.addEventListener("opened", () => this.show(null));
     run.addEventListener("moved", () => this.state());
@@ -28,7 +30,7 @@ export class Inspector {
     if (key === "Escape") {
       event.stopPropagation();
       if (target.form && !target.form.contains(this.rules)) target.value = target.defaultValue; // it is not applied
-      this.leave(target, this.neuron);
+      this.leave(target, this.fold?.members[0] ?? this.neuron);
     } else if (key === "Enter" && (isRules ? event.ctrlKey || event.metaKey : target === this.spikes)) {
       event.preventDefault();
       if (this.isChanged) this.submit(event);
@@ -43,6 +45,7 @@ export class Inspector {
     this.name = null;
     this.of = this.run.system;
     this.neuron = neuron;
+    this.fold = null;
     clearTimeout(this.timer);
     const { run } = this;
     if (run.system === null || neuron === null) return this.clear();
@@ -108,6 +111,30 @@ export class Inspector {
     );
     fill(this.place, ...about, form, this.arcs(neuron), this.nameForm(neuron), this.endsForm(neuron));
     return this.state();
+  }
+
+  // A box of folded neurons, and its name, which is no part of the model.
+  showFold(fold) {
+    this.show(null); // what is typed for a neuron is applied
+    this.fold = fold;
+    const [neuron] = fold.members;
+    this.now = element("p", { class: "now" });
+    const title = element("h3", {}, fold.name);
+    const field = element("input", { id: "edit-name", value: fold.name, autocomplete: "off", spellcheck: "false", maxlength: 60 });
+    const rename = (event) => {
+      event.preventDefault();
+      const name = field.value.trim() || fold.name;
+      field.value = field.defaultValue = name;
+      if (name !== fold.name) this.onfoldname?.(fold, name);
+      title.textContent = name;
+      if (event.type === "submit") this.leave(field, neuron);
+    };
+    field.addEventListener("change", rename);
+    const form = element("form", { submit: rename }, element("label", { for: field.id }, texts.nameOfBox), field);
+    const more = fold.names.length - MOST_LISTED;
+    const members = fold.names.slice(0, MOST_LISTED).join(", ") + (more > 0 ? ` ${texts.andMore(more)}` : "");
+    fill(this.place, title, this.now, hint(members), form, this.foldButton(neuron));
+    this.state();
   }
 
   // The arcs of a place or transition, each a way to its weight.
@@ -282,7 +309,7 @@ export class Inspector {
   // are listed.
   showEdge(edge) {
     this.commit();
-    this.neuron = this.name = null;
+    this.neuron = this.name = this.fold = null;
     if (edge.merged) return this.listEdges(edge);
     const { run } = this;
     const names = [edge.source, edge.target].map((end) => run.names()[end]);
@@ -337,9 +364,10 @@ export class Inspector {
   }
 
   state() {
-    const { run, neuron } = this;
-    if (neuron === null || run.system === null) return;
+    const { run, neuron, fold } = this;
+    if (run.system === null || (neuron === null && fold === null)) return;
     const { row } = run;
+    if (fold !== null) return void (this.now.textContent = aboutFold(fold, row, run.isNet));
     if (neuron >= run.names().length) return this.clear();
     const timer = row.timer.get(neuron) ?? 0;
     const count = row.spikes[neuron];

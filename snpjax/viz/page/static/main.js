@@ -166,7 +166,9 @@ function sizesOfSystem({ neurons, rules, synapses }) {
 
 function selected() {
   const { selected: neuron, selection } = network;
+  const { selectedFold } = network;
   if (selection.edge !== null) inspector.showEdge(selection.edge);
+  else if (selectedFold !== null) inspector.showFold(selectedFold);
   else inspector.show(neuron, selection.nodes.size);
   choices.select(selection.nodes);
   table.showColumn(neuron);
@@ -257,6 +259,7 @@ inspector.onleft = (answer) => {
 inspector.onrefused = (text) => transport.say(text);
 inspector.onchange = (operations, options) => editing.change(operations, options);
 inspector.onleave = (neuron) => (neuron === null ? network.focusEdge() : network.focus(neuron));
+inspector.onfoldname = (fold, name) => network.renameFold(fold, name);
 inspector.onfold = () => editing.fold();
 inspector.isFolded = (neuron) => network.folds.of.has(neuron);
 inspector.onremove = () => editing.remove();
@@ -297,7 +300,7 @@ pictureDialog({
 if (isRecorded) {
   document.body.classList.add("recorded");
   for (const id of ["open", "save", "picture-page", "prove", "pause-when"]) find(id).hidden = true;
-  for (const part of document.querySelectorAll("#explore label, #explore button")) part.hidden = true;
+  for (const part of find("explore").children) part.hidden = part.id !== "graph-status";
   find("picture-of").textContent = texts.pictureOfRecorded;
 }
 show(begun);

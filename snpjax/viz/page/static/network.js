@@ -227,7 +227,7 @@ export class Network extends EventTarget {
   // was something to fold.
   fold() {
     const { run, folds } = this;
-    const chosen = [...this.selection.nodes];
+    let chosen = [...this.selection.nodes];
     if (chosen.length === 0) return false;
     this.rememberBoxes();
     const isFolded = chosen.some((neuron) => folds.of.has(neuron));
@@ -237,12 +237,25 @@ export class Network extends EventTarget {
       const members = chosen.length > 1 ? chosen : population(chosen[0], run);
       if (members.length < 2) return false;
       folds.add(members, run.names());
+      chosen = members;
     }
     this.draw(true);
     const box = this.nodeOf(chosen.at(-1));
     this.diagram.viewport.reveal(boxOf(box));
-    this.dispatchEvent(new Event("selected"));
+    this.choose(chosen);
     return true;
+  }
+
+  // The box that is selected alone, or null.
+  get selectedFold() {
+    const { nodes } = this.selection;
+    const fold = this.selected === null ? undefined : this.folds.of.get(this.selected);
+    return fold?.members.length === nodes.size && fold.members.every((neuron) => nodes.has(neuron)) ? fold : null;
+  }
+
+  renameFold(fold, name) {
+    fold.name = name;
+    this.draw(true);
   }
 
   // The neurons that a node shows.

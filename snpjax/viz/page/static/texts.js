@@ -263,6 +263,7 @@ export const texts = {
   rulesField: "rules, one per line",
   sharedRules: (neurons, label) => `${count(neurons, "neuron")} have the label ${label}, and so these rules.`,
   name: "name",
+  nameOfBox: "name of the box (the model has none)",
   inputField: "input: spikes in step 1, 2, …",
   inputExample: "e.g. 1 0 2",
   outputField: "output neuron",
