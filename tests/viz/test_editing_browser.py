@@ -154,6 +154,43 @@ def test_the_drawing_follows_the_text_and_the_text_the_drawing(visit):
     shown(page.locator("#neuron h3")).to_have_text("chooser")
 
 
+def test_a_selected_neuron_does_not_scroll_the_line_that_is_typed_out_of_sight(visit):
+    page = visit(text=NATURALS + "/* a comment */\n" * 80)
+    page.click("#tab-text")
+    field = page.locator("#text")
+
+    def scrolled():
+        return field.evaluate("field => field.scrollTop")
+
+    field.press("Control+End")
+    neuron(page, "chooser").click()
+    shown(page.locator("#neuron h3")).to_have_text("chooser")
+    top = scrolled()
+    assert top < 100  # nothing was typed
+    field.press("Control+End")
+    field.press_sequentially("/* typed")
+    bottom = scrolled()
+    assert bottom > 1000
+    for status in ("Changed", "error"):
+        shown(page.locator("#text-status")).to_contain_text(status)
+        for name in ("echo", "chooser"):
+            neuron(page, name).click()
+            shown(page.locator("#neuron h3")).to_have_text(name)
+        assert scrolled() == bottom
+    field.press("Control+End")
+    field.press_sequentially(" */")
+    shown(page.locator("#text-status")).to_be_empty()
+    bottom = scrolled()
+    assert bottom > 1000
+    neuron(page, "echo").click()
+    shown(page.locator("#neuron h3")).to_have_text("echo")
+    assert scrolled() == bottom
+    field.evaluate("field => { field.scrollTop = 600; }")  # the cursor is out of sight
+    neuron(page, "chooser").click()
+    shown(page.locator("#neuron h3")).to_have_text("chooser")
+    assert scrolled() == top
+
+
 def test_a_text_that_was_opened_with_errors_is_mended_by_typing(visit):
     page = visit(text=f"{NATURALS}}}")
     shown(page.locator("body.unread")).to_be_visible()

@@ -13,6 +13,7 @@ export class TextEditor {
     this.lines = find("lines");
     this.isChanged = false; // since it was read
     this.isUnread = false; // because of its errors
+    this.isTyped = false; // and not by an edit of the drawing, or from a file
     this.findings = find("findings");
     this.field.addEventListener("input", () => this.changed());
     this.field.addEventListener("keyup", () => this.named());
@@ -43,7 +44,10 @@ export class TextEditor {
     this.isChanged = false;
     this.isUnread = !read;
     find("name").value = name;
-    if (this.field.value !== text) this.field.value = text;
+    if (this.field.value !== text) {
+      this.field.value = text;
+      this.isTyped = false;
+    }
     this.numbers();
     this.say(findings, more);
     const errors = findings.length + more;
@@ -69,7 +73,7 @@ export class TextEditor {
   }
 
   changed() {
-    this.isChanged = true;
+    this.isChanged = this.isTyped = true;
     this.numbers();
     this.status(texts.isReadLater);
     this.flag("•", texts.wasChanged);
@@ -129,13 +133,17 @@ export class TextEditor {
     if (before + after !== "") this.onname?.(before + after);
   }
 
-  // Mark the lines that name a neuron, and show the first of them.
+  // Mark the lines that name a neuron, and show the first of them, unless that hides what is typed.
   follow(name) {
     this.name = name;
     this.numbers();
     const first = this.own?.values().next().value;
     if (first === undefined || document.activeElement === this.field) return;
-    const height = this.field.scrollHeight / this.field.value.split("\n").length;
+    const { value, selectionEnd, scrollTop, clientHeight } = this.field;
+    const height = this.field.scrollHeight / value.split("\n").length;
+    const cursor = (value.slice(0, selectionEnd).split("\n").length - 0.5) * height;
+    const isSeen = cursor > scrollTop && cursor < scrollTop + clientHeight;
+    if (this.isTyped && (this.isChanged || this.isUnread || isSeen)) return;
     this.field.scrollTop = Math.max(0, (first - 1) * height - this.field.clientHeight / 2);
   }
 
