@@ -27,8 +27,7 @@ export class Transport {
     for (const name of ["opened", "moved", "busy", "chosen"]) {
       run.addEventListener(name, () => this.show());
     }
-    run.addEventListener("opened", () => this.say(""));
-    run.addEventListener("moved", () => this.say(""));
+    for (const name of ["opened", "placed", "moved"]) run.addEventListener(name, () => this.say(""));
   }
 
   // A condition that cannot be read is refused where it is written.

@@ -139,7 +139,7 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   if (hadFocus) network.focus(selected.at(-1)); // what had it is no longer there
   if (answer.remarks?.length > 0) inspector.say(answer.remarks);
   if (answer.findings.length > 0) transport.say(answer.findings[0].message);
-  if (!isOther) return void transport.say(note ?? "");
+  if (!isOther) return void (note === null || transport.say(note));
   // It is drawn; what may happen in it is said when that is compiled.
   transport.attempt(async () => (await (answer.query ? run.witness(answer.query) : run.first())) ?? note);
 }
