@@ -228,7 +228,7 @@ def test_typed_text_is_kept_when_python_sets_another_system(notebook):
     shown(frame.locator("#incoming")).to_be_hidden()
     shown(frame.locator("#text-status")).to_be_empty()
     frame.locator("#tab-system").click()
-    for count in (2, 1):  # the system before the text was read, and the one that Python has set
+    for count in (1, 2):  # the system that Python has set, and the one before it
         frame.locator("#tool-undo").click()
         shown(frame.locator("#network .neuron")).to_have_count(count)
 
