@@ -72,12 +72,45 @@ def test_a_finger_moves_the_drawing_and_two_enlarge_it(phone):
     assert phone.evaluate("scrollY") == 0 and phone.evaluate("visualViewport.scale") == 1
 
 
-def test_a_finger_does_not_drag_neurons(phone):
-    before = neuron(phone, "chooser").get_attribute("transform")
-    box = neuron(phone, "chooser").bounding_box()
-    x, y = box["x"] + 10, box["y"] + 10
+def grip(page, name):
+    """A point of a neuron away from its rules."""
+    box = neuron(page, name).bounding_box()
+    return box["x"] + 10, box["y"] + 10
+
+
+def test_a_finger_moves_the_drawing_and_not_a_neuron_that_is_not_selected(phone):
+    before, view = neuron(phone, "chooser").get_attribute("transform"), transform(phone)
+    x, y = grip(phone, "chooser")
     touch(phone, line((x, y), (x + 50, y + 50)))
     assert neuron(phone, "chooser").get_attribute("transform") == before
+    assert transform(phone)[:2] == pytest.approx([view[0] + 50, view[1] + 50], abs=1)
+
+
+def test_a_finger_moves_the_selected_neuron(phone):
+    neuron(phone, "chooser").tap()
+    shown(phone.locator("#neuron h3")).to_have_text("chooser")
+    before, view = neuron(phone, "chooser").bounding_box(), transform(phone)
+    x, y = grip(phone, "chooser")
+    touch(phone, line((x, y), (x + 40, y + 30)))
+    shown(phone.locator("#tool-undo")).to_be_enabled()
+    after = neuron(phone, "chooser").bounding_box()
+    assert [after["x"] - before["x"], after["y"] - before["y"]] == pytest.approx([40, 30], abs=1.5)
+    assert transform(phone) == view
+    # The others are not selected: the drawing moves.
+    x, y = grip(phone, "output")
+    touch(phone, line((x, y), (x - 30, y)))
+    assert transform(phone)[0] == pytest.approx(view[0] - 30, abs=1)
+
+
+def test_two_fingers_enlarge_the_drawing_if_one_is_on_the_selected_neuron(phone):
+    neuron(phone, "chooser").tap()
+    shown(phone.locator("#neuron h3")).to_have_text("chooser")
+    place, view = neuron(phone, "chooser").get_attribute("transform"), transform(phone)
+    x, y = grip(phone, "chooser")
+    touch(phone, line((x, y), (x - 60, y)), line((x + 60, y), (x + 120, y)))
+    assert transform(phone)[2] == pytest.approx(3 * view[2], rel=0.02)
+    assert neuron(phone, "chooser").get_attribute("transform") == place
+    shown(phone.locator("#tool-undo")).to_be_disabled()
 
 
 def test_taps_step_select_and_connect(phone):

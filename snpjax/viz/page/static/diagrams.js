@@ -349,19 +349,24 @@ export class Diagram extends EventTarget {
   }
 
   drag(event, node) {
-    // A finger moves the drawing, of which boxes take most on a phone.
-    if (event.button !== 0 || event.pointerType === "touch") return;
+    // Boxes fill most of a phone: a finger moves the drawing, and only a selected box.
+    const { viewport } = this;
+    const isTouch = event.pointerType === "touch";
+    if (event.button !== 0 || (isTouch && (!node.isSelected || viewport.pointers.size > 0))) return;
     let { clientX: x, clientY: y } = event;
     let far = false;
     const move = (moved) => {
-      if (this.viewport.pointers.size > 1) return;
+      if (viewport.pointers.size > 1) return void end(event); // two fingers enlarge the drawing
+      if (moved.pointerId !== event.pointerId) return;
       far ||= Math.hypot(moved.clientX - event.clientX, moved.clientY - event.clientY) > 4;
       if (!far) return;
-      const { scale } = this.viewport;
+      const { scale } = viewport;
       this.shift([node], (moved.clientX - x) / scale, (moved.clientY - y) / scale);
       [x, y] = [moved.clientX, moved.clientY];
     };
-    const end = () => {
+    const end = ({ pointerId }) => {
+      if (pointerId !== event.pointerId) return;
+      viewport.held = null;
       removeEventListener("pointermove", move);
       removeEventListener("pointerup", end);
       removeEventListener("pointercancel", end);
@@ -369,7 +374,8 @@ export class Diagram extends EventTarget {
       this.settle();
       this.emit("moved", node);
     };
-    event.stopPropagation(); // the drawing stays where it is
+    if (isTouch) viewport.held = event.pointerId; // it knows all fingers
+    else event.stopPropagation(); // the drawing stays where it is
     addEventListener("pointermove", move);
     addEventListener("pointerup", end);
     addEventListener("pointercancel", end);

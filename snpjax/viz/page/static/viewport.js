@@ -19,6 +19,7 @@ export class Viewport {
     this.point = null; // what stays in sight where not all can be read
     this.isFitted = true; // until somebody moves it
     this.pointers = new Map();
+    this.held = null; // the pointer that moves a box as long as it is the only one
     svg.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     svg.addEventListener("pointerdown", (event) => this.down(event));
     svg.addEventListener("pointermove", (event) => this.move(event));
@@ -75,6 +76,9 @@ export class Viewport {
     const before = this.pointers.get(event.pointerId);
     if (before === undefined) return;
     if (event.buttons === 0) return void this.pointers.delete(event.pointerId);
+    if (event.pointerId === this.held && this.pointers.size === 1) {
+      return void this.pointers.set(event.pointerId, event);
+    }
     if (event.shiftKey && this.pointers.size === 1 && this.onspan) {
       this.wasMoved = true;
       return void this.onspan(before, event);
