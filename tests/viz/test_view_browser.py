@@ -415,6 +415,12 @@ def test_what_is_saved_reads_back(visit, tmp_path):
     page.select_option("#save-format", "cusnp")
     page.click("#save-now")
     shown(page.locator("#save-losses")).to_contain_text("weight 5")
+    shown(page.locator("#save-lossy")).to_be_focused()
+    page.keyboard.press("Escape")
+    shown(page.locator("#save-dialog")).to_be_hidden()
+    page.click("#save")
+    page.select_option("#save-format", "cusnp")
+    page.click("#save-now")
     with saved(page) as waiting:
         page.click("#save-lossy")
     assert waiting.value.suggested_filename == "weighted.in"

@@ -248,6 +248,7 @@ export function saveDialog(run, formats, current, onsave) {
     find("save-losses").hidden = false;
     find("save-lossy").hidden = !mayLose;
     find("save-now").hidden = mayLose; // which would say the same again
+    if (mayLose) find("save-lossy").focus(); // what had the focus is hidden
   };
   find("save").addEventListener("click", async () => {
     const { name: known, format: usual } = await current();
