@@ -411,6 +411,30 @@ def test_a_net_is_edited(visit):
     shown(page.locator("#network .edge .grip")).to_have_count(1)
 
 
+def test_an_empty_page_becomes_a_net_and_a_system_again(visit):
+    page = visit(text=None)
+    other = page.locator("#start-other")
+    shown(other).to_have_text("Start a Sleptsov net instead")
+    other.focus()
+    page.keyboard.press("Enter")
+    shown(page.locator("#subtitle")).to_have_text("0 places · 0 transitions · 0 arcs")
+    shown(other).to_be_focused()
+    shown(other).to_have_text("Start a spiking system instead")
+    page.keyboard.press("Control+z")
+    shown(page.locator("#subtitle")).to_contain_text("0 neurons")
+    page.keyboard.press("Control+Shift+Z")
+    shown(page.locator("#subtitle")).to_contain_text("0 places")
+    other.click()
+    shown(page.locator("#subtitle")).to_contain_text("0 neurons")
+    other.click()
+    shown(page.locator("#tool-transition")).to_be_visible()
+    page.click("#tool-transition")
+    shown(page.locator("#network .transition")).to_have_count(1)
+    shown(page.locator("#network-empty")).to_be_hidden()
+    page.keyboard.press("a")
+    shown(page.locator("#network .place")).to_have_count(1)
+
+
 def test_a_net_keeps_its_positions_and_says_where_it_does_not(visit):
     net = net_of_text("t: x -> y", {"x": 1})
     page = visit("net.lsn", model_text(net, "lsn")[0])

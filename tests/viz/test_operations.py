@@ -15,7 +15,7 @@ from snpjax.viz.page.net_operations import changed_net
 from snpjax.viz.page.nets import net_json
 from snpjax.viz.page.operations import changed
 from snpjax.viz.page.palette import PALETTE, module_of, palette_json
-from snpjax.viz.page.session import Session
+from snpjax.viz.page.session import Session, new_session
 from snpjax.viz.page.texts import MODEL_FORMATS, open_model, opened_system, serialize
 from tests.support.helpers import many
 
@@ -488,6 +488,17 @@ def test_models_that_differ_in_positions_share_their_computation():
     assert renamed["computation"] != begun["computation"]
     with pytest.raises(Refused, match="There is no configuration 2"):
         session.answer("step", {**step, "model": renamed["model"], "at": 2})
+
+
+@pytest.mark.parametrize("level", ["extended", "strict"])
+def test_a_page_begins_with_the_texts_of_empty_models(level):
+    session = new_session(level=level)
+    empty = session.answer("begin", {})["empty"]
+    assert empty.keys() == {"system", "net"}
+    for kind, file in empty.items():
+        opened = session.answer("open", file)
+        assert opened["read"] and opened["findings"] == []
+        assert opened["system"]["kind"] == kind and opened["system"]["neurons"] == []
 
 
 def test_what_cannot_be_drawn_is_refused(monkeypatch):

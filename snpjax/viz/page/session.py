@@ -41,6 +41,7 @@ from .texts import (
     OpenedModel,
     diagnostics_json,
     edited_text,
+    empty_json,
     file_name,
     formats_json,
     is_alone,
@@ -225,6 +226,7 @@ class Session:
             "version": __version__,
             "formats": formats_json(),
             "palette": palette_json(),
+            "empty": empty_json(self.level),
             "query": self.query,
         }
         return {**found, **self._opened(self.name, self.text, self._format)}

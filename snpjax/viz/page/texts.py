@@ -15,7 +15,7 @@ from ...io.formats import Format, check_suffix, format_to_read, formats_of, kind
 from ...io.read import model_text, read_net_source, read_source
 from ...io.revise import revisions
 from ...io.source import Source, decoded
-from ...sleptsov import SleptsovNet
+from ...sleptsov import Arcs, SleptsovNet
 from ...spiking import ModelWarning, PopulationSystem, SpikingSystem
 from ...spiking.model.population import AnySystem
 from ...spiking.model.validity import Level
@@ -92,6 +92,15 @@ def opened_system(system: FileModel) -> OpenedModel:
     own = _expanded(stem, system)
     text, own_format, lost = _fallback(stem, system, lossy=isinstance(system, SleptsovNet))
     return OpenedModel(f"{stem}{own_format.suffixes[0]}", text, own_format, own, system, lost)
+
+
+def empty_json(level: Level) -> dict[str, Json]:
+    """An empty system and an empty net, by their kinds, as `open` reads them."""
+    net = SleptsovNet([], inputs=Arcs.of([]), outputs=Arcs.of([]))
+    found = {"system": opened_system(SpikingSystem([], level=level)), "net": opened_system(net)}
+    return {
+        kind: {"name": x.name, "text": x.text, "format": x.format.name} for kind, x in found.items()
+    }
 
 
 class ModelText(NamedTuple):

@@ -109,7 +109,7 @@ function unread(answer) {
 function shown(answer, selected, { isEdit = false, isReported = true, note = null } = {}) {
   const { activeElement } = document;
   const isFree = isEdit && activeElement === document.body; // a key was pressed
-  const hadFocus = isFree || activeElement.closest("#network, #neuron") !== null;
+  const hadFocus = isFree || activeElement.closest("#network, #neuron, #network-empty") !== null;
   opened = answer;
   saves.resume(answer);
   editor.show(answer);
@@ -121,12 +121,14 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   for (const id of ["save", "picture"]) find(id).disabled = !answer.read;
   const isEmpty = answer.read && answer.system.neurons.length === 0 && !isRecorded;
   find("network-empty").hidden = answer.read && !isEmpty;
-  if (isEmpty) find("network-empty").textContent = answer.system.kind === "net" ? texts.emptyNet : texts.emptySystem;
+  find("start-other").hidden = !isEmpty;
+  if (isEmpty) invite(answer.system.kind === "net");
+  else find("start-other").blur(); // what is hidden keeps the focus for a while
   if (!answer.read) {
     run.clear();
     run.rows = [];
     editing.renew(); // nothing is there to be changed
-    find("network-empty").textContent = texts.unreadable;
+    find("empty-text").textContent = texts.unreadable;
     tabs.show("text");
     return;
   }
@@ -142,6 +144,12 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   if (!isOther) return void (note === null || transport.say(note));
   // It is drawn; what may happen in it is said when that is compiled.
   transport.attempt(async () => (await (answer.query ? run.witness(answer.query) : run.first())) ?? note);
+}
+
+// What can be done with an empty drawing.
+function invite(isNet) {
+  find("empty-text").textContent = isNet ? texts.emptyNet : texts.emptySystem;
+  find("start-other").textContent = isNet ? texts.startSystem : texts.startNet;
 }
 
 function subtitle(answer) {
@@ -271,6 +279,10 @@ find("open").addEventListener("click", () => find("file").click());
 find("file").addEventListener("change", (event) => {
   openFile(event.target.files[0]);
   event.target.value = "";
+});
+find("start-other").addEventListener("click", () => {
+  const { name, text, format } = begun.empty[run.isNet ? "system" : "net"];
+  editor.read(name, text, { format });
 });
 addEventListener("dragover", (event) => event.preventDefault());
 addEventListener("drop", (event) => {

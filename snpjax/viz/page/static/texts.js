@@ -45,6 +45,8 @@ export const texts = {
   edited: "edited",
   emptySystem: "Add a neuron: double-click here, press a, or insert a module. Or open a file.",
   emptyNet: "Add a place: double-click here or press a. Or open a file.",
+  startNet: "Start a Sleptsov net instead",
+  startSystem: "Start a spiking system instead",
   unreadable: "The text has errors. Fix them in the Text tab.",
 
   // ---- counted things ----
