@@ -435,6 +435,45 @@ def test_an_empty_page_becomes_a_net_and_a_system_again(visit):
     shown(page.locator("#network .place")).to_have_count(1)
 
 
+@pytest.mark.parametrize("button", ["#tool-add", "#tool-transition"])
+def test_new_nodes_are_seen_without_moving_the_view(visit, button):
+    page = visit(text=None)
+    page.click("#start-other")
+    if button == "#tool-add":
+        shown(page.locator(button)).to_have_text("+ Place")
+    view = page.locator("#network .world").get_attribute("transform")
+    room = page.locator("#network").bounding_box()
+    nodes = page.locator("#network .neuron .body")
+    for count in range(1, 9):
+        page.click(button)
+        shown(nodes).to_have_count(count)
+    # They fit: nothing moves.
+    assert page.locator("#network .world").get_attribute("transform") == view
+    boxes = [node.bounding_box() for node in nodes.all()]
+    for box in boxes:
+        assert box["x"] >= room["x"] and box["y"] >= room["y"]
+        assert box["x"] + box["width"] <= room["x"] + room["width"]
+        assert box["y"] + box["height"] <= room["y"] + room["height"]
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            assert abs(one["x"] - other["x"]) > one["width"] or (
+                abs(one["y"] - other["y"]) > one["height"]
+            )
+
+
+def test_a_new_neuron_for_which_the_view_has_no_room_is_seen_with_all_others(visit):
+    page = visit(text=None, size=(1000, 640))
+    nodes = page.locator("#network .neuron .body")
+    for count in range(1, 9):
+        page.click("#tool-add")
+        shown(nodes).to_have_count(count)
+    room = page.locator("#network").bounding_box()
+    for box in (node.bounding_box() for node in nodes.all()):
+        assert box["x"] >= room["x"] and box["y"] >= room["y"]
+        assert box["x"] + box["width"] <= room["x"] + room["width"]
+        assert box["y"] + box["height"] <= room["y"] + room["height"]
+
+
 def test_a_net_keeps_its_positions_and_says_where_it_does_not(visit):
     net = net_of_text("t: x -> y", {"x": 1})
     page = visit("net.lsn", model_text(net, "lsn")[0])

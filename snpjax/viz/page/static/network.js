@@ -15,6 +15,7 @@ const MOST_RULES = 8;
 const MOST_LETTERS = 34;
 const GAP = 36; // between neurons and their copies
 const MOST_FAR = 8;
+const NEW_IN_NET = { width: 80, height: 64 }; // a place or a transition
 const MOST_DRAWINGS = 200; // of models that undo leads to
 const FONTS = {
   name: "600 13px system-ui, sans-serif",
@@ -128,11 +129,15 @@ export class Network extends EventTarget {
     if (isForward) this.animate(parents);
   }
 
-  // What an edit added is seen.
+  // What an edit added is seen: with all others where these can be read then.
   reveal(names) {
-    const { viewport } = this.diagram;
+    const { diagram } = this;
+    const { viewport } = diagram;
     const fresh = this.neurons.filter((_, neuron) => !this.before.places.has(names[neuron]));
-    if (fresh.length > 0 && !fresh.some((node) => viewport.sees(boxOf(node)))) viewport.reveal(boxOf(fresh[0]));
+    const isSeen = (node) => (viewport.isFitted ? viewport.shows(boxOf(node)) : viewport.sees(boxOf(node)));
+    if (fresh.length === 0 || fresh.some(isSeen)) return;
+    if (viewport.isLegible(diagram.bounds())) diagram.fit();
+    else viewport.reveal(boxOf(fresh[0]));
   }
 
   // The name of the neuron that has the focus, or one of whose synapses or whose box has it, or null.
@@ -299,9 +304,9 @@ export class Network extends EventTarget {
     return [0, MOST_FAR * down];
   }
 
-  // A point near that one where no neuron is.
+  // A point near that one where no neuron is, in what is seen if there is room.
   free(point) {
-    return freePlace([...this.diagram.nodes.values()], point);
+    return freePlace([...this.diagram.nodes.values()], point, this.diagram.viewport.part(), this.run.isNet ? NEW_IN_NET : undefined);
   }
 
   onSynapse(rules) {

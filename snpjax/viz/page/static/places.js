@@ -7,6 +7,8 @@ const NEW = { width: 150, height: 90 }; // what a new neuron becomes
 const BESIDE = 34; // between a neuron and its input or output
 const LEAST_GAP = 18; // that an edit leaves between boxes
 const MOST_PUSHED = 200;
+const LEAST_STEP = 10; // between the points that are tried for a new node
+const MOST_TRIED = 80; // points across or down
 const FARTHEST = 30; // boxes from the parent
 
 // Where boxes and arrows of one computation were drawn.
@@ -77,13 +79,37 @@ export function makeRoom(nodes, grown) {
   }
 }
 
-// The nearest point where a new node has room.
-export function freePlace(nodes, [x, y]) {
-  const node = { ...NEW };
-  const boxes = new Boxes([...nodes, node], GAP_OF_NEW);
-  for (const other of nodes) boxes.add(other);
-  boxes.place(node, { x, y });
-  return [node.x, node.y];
+// The nearest point where a new node has room, with all of it in a part of the plane if that has room.
+export function freePlace(nodes, point, part, size = NEW) {
+  const grids = [GAP_OF_NEW, GAP].map((gap) => {
+    const boxes = new Boxes([...nodes, size], gap);
+    for (const node of nodes) boxes.add(node);
+    return boxes;
+  });
+  for (let room = part; ; room = enlarged(room)) {
+    const spots = spotsIn(room, point, size);
+    for (const boxes of grids) {
+      const spot = spots.find(([x, y]) => boxes.isFree(size, x, y));
+      if (spot !== undefined) return spot;
+    }
+  }
+}
+
+// Middles of boxes of a size in a part of the plane, those near a point first.
+function spotsIn({ x, y, width, height }, point, size) {
+  const ranges = [[x, width, size.width], [y, height, size.height]].map(([start, length, own], axis) => {
+    const [first, last] = [start + own / 2, Math.max(start + length - own / 2, start + own / 2)];
+    const from = Math.min(Math.max(point[axis], first), last);
+    const by = Math.max(LEAST_STEP, (last - first) / MOST_TRIED);
+    const count = (room) => Math.floor(room / by);
+    return Array.from({ length: count(from - first) + count(last - from) + 1 }, (_, i) => from + (i - count(from - first)) * by);
+  });
+  const away = ([i, j]) => Math.hypot(i - point[0], j - point[1]);
+  return ranges[0].flatMap((i) => ranges[1].map((j) => [i, j])).sort((a, b) => away(a) - away(b));
+}
+
+function enlarged({ x, y, width, height }) {
+  return { x: x - width / 4, y: y - height / 4, width: width * 1.5, height: height * 1.5 };
 }
 
 // Where boxes stand, in pixels.

@@ -6,6 +6,7 @@ const LARGEST_FIT = 1.25;
 const LEGIBLE = 0.62; // the letters have 8 pixels
 // Pixels around a drawing that is shown whole.
 const ROOM = 24;
+const LEAST_PART = 200;
 const ASIDE = 36; // right of it, where the buttons for zooming stand
 
 export class Viewport {
@@ -39,14 +40,25 @@ export class Viewport {
     this.box = box;
     this.point = point;
     this.isFitted = true;
-    const { width, height } = this.svg.getBoundingClientRect();
+    const { width, height } = this.size();
     if (width === 0 || height === 0) return;
-    const scale = Math.min((width - 2 * ROOM - ASIDE) / box.width, (height - 2 * ROOM) / box.height);
+    const scale = this.scaleFor(box);
     this.least = Math.min(LEAST, scale);
     this.scale = Math.min(Math.max(scale, point === null ? this.least : LEGIBLE), LARGEST_FIT);
     this.x = placed(width - ASIDE, box.x, box.width, this.scale, point?.x);
     this.y = placed(height, box.y, box.height, this.scale, point?.y);
     this.apply();
+  }
+
+  // How large all of a box can be shown.
+  scaleFor(box) {
+    const { width, height } = this.size();
+    return Math.min((width - 2 * ROOM - ASIDE) / box.width, (height - 2 * ROOM) / box.height);
+  }
+
+  // Whether the letters in a box can be read when all of it is shown.
+  isLegible(box) {
+    return this.scaleFor(box) >= LEGIBLE;
   }
 
   zoom(factor, at = null) {
@@ -102,6 +114,14 @@ export class Viewport {
     return { width, height };
   }
 
+  // The part of the plane that is seen, but for its margins; one around its middle where that is hidden.
+  part() {
+    const { width, height } = this.size();
+    const across = Math.max(width - 2 * ROOM - ASIDE, LEAST_PART) / this.scale;
+    const down = Math.max(height - 2 * ROOM, LEAST_PART) / this.scale;
+    return { x: (ROOM - this.x) / this.scale, y: (ROOM - this.y) / this.scale, width: across, height: down };
+  }
+
   // Show a point in the middle.
   centre(x, y) {
     const { width, height } = this.size();
@@ -117,6 +137,13 @@ export class Viewport {
     const [left, top] = [box.x * this.scale + this.x, box.y * this.scale + this.y];
     const bottom = top + box.height * this.scale;
     return left >= 0 && top >= 0 && left + box.width * this.scale <= width && bottom <= height;
+  }
+
+  // Whether all of a box is seen, away from the margins.
+  shows(box) {
+    const part = this.part();
+    const isIn = (at, size) => box[at] >= part[at] - 1 && box[at] + box[size] <= part[at] + part[size] + 1;
+    return isIn("x", "width") && isIn("y", "height");
   }
 
   // Whether the middle of a box is seen.
