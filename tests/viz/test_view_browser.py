@@ -133,6 +133,39 @@ def test_what_a_neuron_becomes_by_division_is_shown_and_not_edited(visit):
     assert page.locator("#edit-rules").count() == 0
 
 
+def test_keys_to_a_field_that_is_not_there_say_why(visit):
+    rules = "[a]_m -> []_x || []_y"
+    system = snp.SpikingSystem(
+        [snp.Neuron("m", 1, [rules]), snp.Neuron("in")], [("in", "m")], output="m"
+    )
+    page = visit("growing.snp.json", text_of(system))
+    message = page.locator("#message")
+    for key in ("r", "F2", "i"):
+        page.keyboard.press(key)
+        shown(message).to_have_text("Select something to edit.")
+        page.evaluate("document.getElementById('message').textContent = ''")
+    step(page)
+    neuron(page, "x").click()
+    for key in ("r", "i"):
+        page.keyboard.press(key)
+        shown(message).to_contain_text("in step 0 only")
+        page.evaluate("document.getElementById('message').textContent = ''")
+
+
+def test_neurons_are_renamed_while_synapses_change(visit):
+    neurons = [snp.Neuron("p", 2, ["a+/a -> -1 {q}"]), snp.Neuron("q")]
+    page = visit("plastic.snp.json", text_of(snp.SpikingSystem(neurons, [("p", "q")])))
+    step(page)
+    neuron(page, "q").click()
+    page.keyboard.press("r")
+    shown(page.locator("#edit-name")).to_be_focused()
+    page.keyboard.type("other")
+    page.keyboard.press("Enter")
+    shown(neuron(page, "other")).to_have_count(1)
+    assert "{other}" in neuron(page, "p").text_content()
+    assert "other" in page.locator("#neuron h3").inner_text()
+
+
 def test_rules_of_a_label_are_shown_while_synapses_change(visit):
     neurons = [snp.Neuron("p", 2, ["a+/a -> -1 {q}"], "L"), snp.Neuron("q")]
     system = snp.SpikingSystem(neurons, [("p", "q")], output="p")

@@ -386,14 +386,28 @@ export class Editing {
   // The rules of what is selected, or its first field.
   edit() {
     const place = find("neuron");
-    (place.querySelector("textarea:not(:disabled)") ?? place.querySelector("input"))?.focus();
+    this.enter(place.querySelector("textarea:not(:disabled)") ?? place.querySelector("input"));
   }
 
   // What the selected thing is called, or the weight of a synapse.
   rename() {
     const field = find("edit-name") ?? find("edit-weight");
-    field?.focus();
+    this.enter(field);
     field?.select();
+  }
+
+  // Go to a field, or say why there is none.
+  enter(field) {
+    if (field === null) this.say(this.reasonForNoField());
+    else field.focus();
+  }
+
+  reasonForNoField() {
+    const { nodes, edge } = this.network.selection;
+    if (nodes.size === 0 && edge === null) return texts.nothingToEdit;
+    if (isRecorded) return texts.recordedIsFixed;
+    if (edge?.merged) return texts.oneOfSeveral;
+    return edge === null ? texts.editedAtBeginning : texts.synapseWasCreated;
   }
 }
 
