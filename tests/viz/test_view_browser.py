@@ -583,6 +583,35 @@ def test_it_fits_the_screen(visit, size, scheme):
     assert network["width"] > size[0] * 0.4  # it uses the room
 
 
+def test_nothing_is_cut_on_a_small_screen(visit):
+    page = visit()
+    rows = [page.locator(place).bounding_box() for place in ("#step", "#speed", "#until", "#where")]
+    assert max(row["y"] for row in rows) < min(row["y"] + row["height"] for row in rows)
+    step(page)
+    page.click("#back")
+    page.locator("#choices .option input").last.check()
+    page.click("#step")
+    room = "x => [x.scrollHeight, x.clientHeight, x.scrollWidth, x.clientWidth]"
+    for part, last in (("counts", ".key"), ("branches", "li p")):
+        page.click(f"#show-{part}")
+        shown(page.locator(f"#history-{part} {last}")).to_be_visible()
+        height, most, width, broadest = page.locator(f"#history-{part}").evaluate(room)
+        assert height <= most and width <= broadest, part
+    # A message that is longer than its room can be read all the same.
+    page.fill("#until", "n1 > " + "9" * 200 + " or")
+    page.keyboard.press("Enter")
+    message = page.locator("#message")
+    shown(message).not_to_be_empty()
+    assert message.get_attribute("title") == message.text_content()
+    assert message.evaluate("x => getComputedStyle(x).textOverflow") == "ellipsis"
+
+
+def test_no_strip_is_left_above_the_steps_on_a_phone(visit):
+    page = visit(size=(390, 844), has_touch=True, is_mobile=True)
+    stage, steps = (page.locator(part).bounding_box() for part in (".stage", ".transport"))
+    assert stage["y"] + stage["height"] == pytest.approx(steps["y"], abs=3)
+
+
 def test_it_is_ready_in_two_seconds(visit):
     """From opening the address to the drawing; the best of three, since others share the cores."""
     times = []

@@ -102,6 +102,7 @@ export class Transport {
 
   say(text) {
     find("message").textContent = text;
+    find("message").title = text; // where it is longer than its room
   }
 
   toggle() {

@@ -9,6 +9,7 @@ const ABOVE = 20;
 const LEAST_ROW = 11; // so that its name is read
 const MOST_HEIGHT = 8000;
 const MOST_LINES = 8;
+const LEAST_COUNTS = 64; // pixels
 // Those of Okabe and Ito, dark enough for a light ground and light enough for a dark one; every second
 // line is dashed.
 const LINES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b57c00", "#2b8cc4", "#7f7f7f", "#b8860b"];
@@ -150,7 +151,16 @@ export class Counts extends AbstractPlot {
     const known = run.row.spikes.length;
     const own = this.chosen.filter((neuron) => neuron < known);
     const neurons = (own.length > 0 ? own : Array.from({ length: known }, (_, i) => i)).slice(0, MOST_LINES);
-    const height = Math.max(this.place.clientHeight - 30, 80);
+    const names = run.names();
+    const items = neurons.map((neuron, index) => {
+      const item = element("li", {}, `${names[neuron]}: ${run.row.spikes[neuron]}`);
+      item.style.setProperty("--line", LINES[index]);
+      return item;
+    });
+    const left = known - neurons.length;
+    const more = own.length === 0 && left > 0 ? hint(run.words.moreToSelect(left)) : null;
+    fill(this.key, ...items, more);
+    const height = Math.max(this.place.clientHeight - this.key.offsetHeight - 4, LEAST_COUNTS);
     const { pen, colour } = this.begin(height);
     const { each, from, shown } = this.scale;
     const rows = run.rows.slice(from, from + shown);
@@ -172,15 +182,6 @@ export class Counts extends AbstractPlot {
       pen.stroke();
     });
     pen.setLineDash([]);
-    const names = run.names();
-    const items = neurons.map((neuron, index) => {
-      const item = element("li", {}, `${names[neuron]}: ${run.row.spikes[neuron]}`);
-      item.style.setProperty("--line", LINES[index]);
-      return item;
-    });
-    const left = known - neurons.length;
-    const more = own.length === 0 && left > 0 ? hint(run.words.moreToSelect(left)) : null;
-    fill(this.key, ...items, more);
     const text = neurons.map((neuron) => `${names[neuron]} ${run.row.spikes[neuron]}`).join(", ");
     this.canvas.setAttribute("aria-label", texts.countsOver(from, from + shown - 1, run.position, text));
   }
