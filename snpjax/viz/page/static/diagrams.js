@@ -65,7 +65,9 @@ export class Diagram extends EventTarget {
   // `places` know it.
   draw(nodes, edges, { positions = null, isExact = false, routes = null, keep = false, places = null, parents = null } = {}) {
     const own = this.svg.parentNode.getBoundingClientRect();
-    const room = own.width > 0 ? own : this.svg.closest(".stage").getBoundingClientRect(); // it is hidden
+    const { width, height } = this.svg.closest(".stage").getBoundingClientRect();
+    // It may be hidden, or narrow next to the text.
+    const room = { width, height: own.height > 0 ? own.height : height };
     if (places === null) {
       arrange(nodes, edges, { room, positions, isExact, isRead: this.isRead });
       makeRoom(nodes, nodes.filter((node) => node.hasGrown));
