@@ -8,7 +8,7 @@ import pytest
 import snpjax as snp
 from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
-from tests.support.browser import PATIENCE, chromium as chromium, shown, visit as visit
+from tests.support.browser import NATURALS, PATIENCE, chromium as chromium, shown, visit as visit
 
 
 pytestmark = pytest.mark.browser
@@ -276,6 +276,100 @@ def test_a_box_shows_what_is_found_in_it_and_holds_its_text(visit):
     shown(page.locator("#network .fold.found")).to_have_count(1)
     page.fill("#search", "out")
     shown(page.locator("#network .fold.found")).to_have_count(0)
+
+
+def test_a_text_that_was_mended_is_drawn_like_one_without_errors(visit):
+    def drawn(page):
+        page.locator("#network .neuron").first.wait_for()
+        page.wait_for_timeout(200)  # it is fitted to the view
+        groups = page.locator("#network .world, #network .node")
+        return groups.evaluate_all("all => all.map(x => x.getAttribute('transform'))")
+
+    expected = drawn(visit())
+    page = visit(text=NATURALS[:-1] + "{")
+    shown(page.locator("#findings li")).not_to_have_count(0)
+    page.fill("#text", NATURALS)
+    page.locator("#network .neuron").first.wait_for()
+    page.click("#tab-system")
+    assert drawn(page) == expected
+
+
+NAMED = """n => {
+    const root = n.querySelector('.world');
+    const names = [...root.querySelectorAll('.below')].map(x => x.getBoundingClientRect());
+    const met = [];
+    for (const path of root.querySelectorAll('.edge .line')) {
+        const [length, matrix] = [path.getTotalLength(), path.getScreenCTM()];
+        for (let at = 0; at <= length; at += 1) {
+            const {x, y} = path.getPointAtLength(at).matrixTransform(matrix);
+            for (const b of names) {
+                const isIn = x > b.left + 1 && x < b.right - 1 && y > b.top + 3 && y < b.bottom - 3;
+                if (isIn) met.push([x, y]);
+            }
+        }
+    }
+    return [names.length, met];
+}"""
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+def test_arcs_cross_no_names_and_the_handle_of_a_place_is_at_its_circle(visit, size):
+    arcs = snp.sleptsov.Arcs.of
+    net = snp.SleptsovNet(
+        [3, 0, 1],
+        inputs=arcs([(0, 0, 1), (1, 1, 2), (2, 1, 1)]),
+        outputs=arcs([(1, 0, 1), (0, 1, 1), (2, 0, 1)]),
+        place_names=["a_very_long_name", "buffer_of_items", "x"],
+    )
+    page = visit("long.lsn", model_text(net, "lsn")[0], size=size)
+    count, met = page.locator("#network").evaluate(NAMED)
+    assert count == 3 and met == []
+    page.locator("#network .place").first.click()
+    handle, circle = (
+        page.locator(f"#network .selected {part}").bounding_box() for part in (".handle", ".body")
+    )
+    middle = [handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2]
+    right = [circle["x"] + circle["width"], circle["y"] + circle["height"] / 2]
+    assert middle == pytest.approx(right, abs=3)
+
+
+def test_the_frame_of_a_chosen_rule_meets_no_other_rule(visit):
+    page = visit()
+    page.locator("#step:not([disabled])").wait_for()
+    chooser = page.locator("#network .neuron").first
+    chooser.click()
+    chooser.locator(".rule").first.click()
+    shown(chooser.locator(".rule.chosen")).to_have_count(1)
+    frame, other = (
+        {part: float(mark.get_attribute(part)) for part in ("y", "height")}
+        for mark in chooser.locator(".rule .mark").all()
+    )
+    assert frame["y"] + frame["height"] + 1 <= other["y"]  # half of its line is outside
+
+
+def test_many_neurons_have_named_ends_and_a_legend_of_what_is_drawn(visit):
+    neurons = [snp.Neuron(f"n{i}", 1, ["a -> a"]) for i in range(200)]
+    synapses = [(f"n{i}", f"n{(i + 1) % 200}") for i in range(200)]
+    text = """() => {
+        const own = CanvasRenderingContext2D.prototype.fillText;
+        window.written = new Set();
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+            window.written.add(text);
+            return own.call(this, text, ...rest);
+        };
+    }"""
+    page = opened(visit, snp.SpikingSystem(neurons, synapses, output="n0"))
+    page.evaluate(text)
+    page.click("#view-system [data-zoom=fit]")
+    page.wait_for_timeout(300)  # for a frame
+    assert page.evaluate("window.written.has('n199') && window.written.has('out')")
+    drawn = "getComputedStyle(document.querySelector('.legend .can'), '::before').backgroundColor"
+    accent = page.evaluate(drawn)
+    assert accent == "rgb(10, 74, 156)"
+    for _ in range(8):
+        page.click("#view-system [data-zoom=in]")
+    page.wait_for_timeout(300)
+    assert page.evaluate(drawn) != accent
 
 
 def test_copies_lie_on_nothing(visit):

@@ -4,8 +4,9 @@ import { drawn } from "./dom.js";
 
 // A small circle at a selected box, from which a synapse is drawn to another one.
 export function handle(diagram, node, text, emit) {
-  const { width, height } = node;
-  const knob = drawn("circle", { class: "handle", cx: width, cy: height / 2, r: 7 });
+  const { width, height, circle } = node;
+  const [cx, cy] = circle ? [width / 2 + circle.radius, height / 2 + circle.down] : [width, height / 2];
+  const knob = drawn("circle", { class: "handle", cx, cy, r: 7 });
   const hint = drawn("title", {}, text);
   knob.append(hint);
   knob.addEventListener("pointerdown", (event) => {
@@ -17,7 +18,7 @@ export function handle(diagram, node, text, emit) {
     const at = (moved) => diagram.pointOf(moved);
     const move = (moved) => {
       const [x, y] = at(moved);
-      line.setAttribute("d", `M${node.x + width / 2} ${node.y} L${x} ${y}`);
+      line.setAttribute("d", `M${node.x - width / 2 + cx} ${node.y - height / 2 + cy} L${x} ${y}`);
     };
     const end = (moved) => {
       removeEventListener("pointermove", move);

@@ -624,7 +624,7 @@ function paintNeuron(group, node, title, rules, isTransition) {
   node.note = drawn("text", { class: "note", x: across / 2, y: height + 14 });
   const lines = rules.map((rule, index) => {
     const y = HEAD + 6 + index * LINE;
-    const mark = drawn("rect", { class: "mark", x: 5, y: y - 1, width: across - 10, height: LINE, rx: 4 });
+    const mark = drawn("rect", { class: "mark", x: 5, y, width: across - 10, height: LINE - 2, rx: 4 }); // no frame meets the next rule
     const dot = drawn("circle", { class: "dot", cx: across - PAD - 1, cy: y + 7.5, r: 3 });
     return drawn("g", { class: "rule" }, mark, drawn("text", { x: PAD, y: y + 12 }, rule), dot);
   });
@@ -669,7 +669,7 @@ function placeNode(name, neuron) {
     kind: "neuron place",
     width: Math.max(46, width(title, "name") + 4),
     height: 64,
-    circle: { down: -10, radius: 23 },
+    circle: { down: -10, radius: 23, nameWidth: width(title, "name") },
     shown: {},
     rules: [],
     paint: (group) => {
@@ -697,6 +697,7 @@ function endNode(id, text, beside, isBefore) {
   const node = {
     id,
     label: text,
+    title: text,
     beside,
     isBefore,
     kind: "end",

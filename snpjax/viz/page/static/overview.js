@@ -12,6 +12,7 @@ const SMALL = 18; // below that height a shape is filled
 const LEAST_NAMED = 11;
 const LETTER = 5.2; // pixels
 const ROW_NAME = 15;
+const NARROWEST = 0.65; // of the usual width of a name
 const READABLE = 8; // pixels of a letter's height
 const COLOURS = ["ground", "panel", "ink", "soft", "edge", "accent", "tint", "fire", "fire-tint", "closed", "closed-line"];
 
@@ -43,6 +44,8 @@ export class Overview {
     this.nodes = nodes;
     this.edges = edges;
     this.spacing = spacing(nodes);
+    this.height = nodes.reduce((least, node) => (node.isTarget ? Math.min(least, node.height) : least), Infinity);
+    this.parent.classList.remove("filled");
     this.drawnAt = this.shapesAt = null;
     for (const layer of [...this.layers, this.top]) layer.hidden = nodes.length === 0;
     this.refresh();
@@ -173,12 +176,14 @@ export class Overview {
     this.top.style.transformOrigin = "0 0";
     const least = Math.min(LEAST_SHAPE, 0.8 * this.spacing * scale);
     const hasNames = 13 * scale >= READABLE;
+    const leastDown = this.height * scale >= LEAST_NAMED ? LEAST_NAMED : least; // an output has a name, too
+    this.parent.classList.toggle("filled", this.height * scale < SMALL); // for the legend
     pen.textBaseline = "middle";
     let free = -Infinity; // from where on a row may have its name
     for (const node of this.nodes) {
       if (node.group) continue; // it is drawn above
       const across = Math.max(node.width * scale, least);
-      const down = Math.max(node.height * scale, least);
+      const down = Math.max(node.height * scale, leastDown);
       const left = node.x * scale + x - across / 2;
       const top = node.y * scale + y - down / 2;
       if (left > width || top > height || left + across < 0 || top + down < 0) continue;
@@ -197,7 +202,8 @@ export class Overview {
     pen.fillStyle = this.colour("soft");
     pen.font = "11px system-ui, sans-serif";
     pen.textAlign = "right";
-    if (pen.measureText(title).width + 8 < left) pen.fillText(title, left - 6, middle);
+    const room = left - 6;
+    if (pen.measureText(title).width * NARROWEST <= room) pen.fillText(title, left - 4, middle, room);
   }
 
   drawShape(pen, node, left, top, across, down) {

@@ -110,18 +110,22 @@ function rounded(way) {
   });
 }
 
-// Where a node is a circle with its name below, an arrow meets the circle and not the box of both.
+// Where a node is a circle with its name below, an arrow meets the circle and not the box of both, unless it
+// would cross the name.
 function ended(points, from, to) {
   const own = [...points];
-  if (from.circle) own[0] = onCircle(from, points[1]);
-  if (to.circle) own[own.length - 1] = onCircle(to, points.at(-2));
+  if (from.circle) own[0] = onCircle(from, points[1]) ?? points[0];
+  if (to.circle) own[own.length - 1] = onCircle(to, points.at(-2)) ?? points.at(-1);
   return own;
 }
 
-function onCircle({ x, y, circle }, toward) {
+function onCircle({ x, y, height, circle }, toward) {
   const middle = y + circle.down;
   const angle = Math.atan2(toward.y - middle, toward.x - x);
-  return { x: x + circle.radius * Math.cos(angle), y: middle + circle.radius * Math.sin(angle) };
+  const point = { x: x + circle.radius * Math.cos(angle), y: middle + circle.radius * Math.sin(angle) };
+  const [top, bottom] = [middle + circle.radius, y + height / 2];
+  const name = { x, y: (top + bottom) / 2 + ROOM, width: circle.nameWidth, height: bottom - top };
+  return crosses(...pairs([point, toward]), name) ? null : point;
 }
 
 // From border to border; two that go to and fro bend apart.
