@@ -347,6 +347,33 @@ def test_the_frame_of_a_chosen_rule_meets_no_other_rule(visit):
     assert frame["y"] + frame["height"] + 1 <= other["y"]  # half of its line is outside
 
 
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+@pytest.mark.parametrize("number", [15, 40, 100])
+def test_at_first_sight_all_is_seen_or_much_of_it_with_a_map(visit, size, number):
+    neurons = [snp.Neuron(f"n{i}", 1, ["a -> a", "a^2 -> a"]) for i in range(number)]
+    synapses = [
+        (f"n{i}", f"n{j % number}")
+        for i in range(number)
+        for j in (i + 1, 7 * i + 3)
+        if j % number != i
+    ]
+    system = snp.SpikingSystem(neurons, sorted(set(synapses)), output="n0")
+    page = visit("s.snp.json", model_text(system, "native")[0], size=size)
+    page.wait_for_timeout(200)  # until the map is drawn
+    seen, has_map = page.evaluate("""() => {
+        const room = document.getElementById("network").getBoundingClientRect();
+        const seen = [...document.querySelectorAll("#network .neuron .body")].filter((body) => {
+            const {left, top, right, bottom} = body.getBoundingClientRect();
+            const isAcross = left >= room.left && right <= room.right;
+            return isAcross && top >= room.top && bottom <= room.bottom;
+        });
+        return [seen.length, !document.querySelector("#view-system .minimap").hidden];
+    }""")
+    assert seen >= 0.8 * number or (has_map and seen >= min(0.15 * number, 6)), (seen, has_map)
+    scale = page.locator("#network .world").get_attribute("transform").partition("scale(")[2]
+    assert 13 * float(scale.rstrip(")")) >= 8  # pixels of a letter
+
+
 def test_many_neurons_have_named_ends_and_a_legend_of_what_is_drawn(visit):
     neurons = [snp.Neuron(f"n{i}", 1, ["a -> a"]) for i in range(200)]
     synapses = [(f"n{i}", f"n{(i + 1) % 200}") for i in range(200)]

@@ -3,12 +3,18 @@
 
 import { Graph, layout as dagre } from "../vendor/dagre.esm.js";
 import { placeEnds } from "./places.js";
+import { LEGIBLE } from "./viewport.js";
 
 // Layers of more take seconds.
 const MOST_LAYERED = { nodes: 400, edges: 1500, crossed: 2500 };
 const GAP = 36;
 // Pixels of a box when all is seen, below which layers are given up.
 const LEAST_SHAPE = 10;
+// The part of layers that is seen where they can be read, below which rows are better if much more of
+// them is seen.
+const LEAST_PART = 0.25;
+const MUCH_MORE = 4;
+const ROW_GAP = { across: 26, down: 30 };
 
 // Both directions are tried with at most this many nodes.
 const MOST_TRIED = { nodes: 120, crossed: 1000 };
@@ -17,6 +23,7 @@ const MOST_TRIED = { nodes: 120, crossed: 1000 };
 // they can be shown large in a room of that width and height; with `isRead` layers may be larger than
 // the room.
 export function arrange(nodes, edges, { room, positions = null, isExact = false, isRead = false }) {
+  if (nodes.length === 0) return;
   for (const edge of edges) edge.points = null;
   if (positions !== null && placed(nodes, positions, isExact)) return;
   if (nodes.length > MOST_LAYERED.nodes || edges.length > MOST_LAYERED.edges) {
@@ -25,14 +32,29 @@ export function arrange(nodes, edges, { room, positions = null, isExact = false,
   const numCrossed = crossed(nodes, edges);
   if (numCrossed > MOST_LAYERED.crossed) return void inRows(nodes, room);
   const [likely, other] = room.height > room.width ? ["TB", "LR"] : ["LR", "TB"];
-  const scale = layered(nodes, edges, likely, room);
+  const scale = scaleIn(room, layered(nodes, edges, likely));
   if (scale >= 1) return;
   if (nodes.length <= MOST_TRIED.nodes && numCrossed <= MOST_TRIED.crossed) {
-    if (layered(nodes, edges, other, room) < 1.15 * scale) layered(nodes, edges, likely, room);
-  } else if (!isRead && scale * Math.min(...nodes.map((node) => node.height)) < LEAST_SHAPE) {
-    for (const edge of edges) edge.points = null;
-    inRows(nodes, room); // layers would be dust
+    const size = layered(nodes, edges, other);
+    const isBetter = scaleIn(room, size) >= 1.15 * scale;
+    const own = isBetter ? size : layered(nodes, edges, likely);
+    const part = partSeen(room, own);
+    if (isRead || part >= LEAST_PART || partSeen(room, rowsFor(nodes, room)) < MUCH_MORE * part) return;
+  } else if (isRead || scale * Math.min(...nodes.map((node) => node.height)) >= LEAST_SHAPE) {
+    return;
   }
+  for (const edge of edges) edge.points = null;
+  inRows(nodes, room); // layers would be dust, or nearly all of them would not be seen
+}
+
+// How large a drawing of that size can be shown.
+function scaleIn(room, { width, height }) {
+  return Math.min(room.width / width, room.height / height);
+}
+
+// The part of a drawing that is seen where it can be read.
+function partSeen(room, { width, height }) {
+  return Math.min(room.width / (width * LEGIBLE), 1) * Math.min(room.height / (height * LEGIBLE), 1);
 }
 
 // Width and height of the label of an edge.
@@ -81,8 +103,8 @@ function crossed(nodes, edges) {
   return forward.reduce((sum, [from, to]) => sum + layer.get(to) - layer.get(from), 0);
 }
 
-// In layers; how large it can be shown.
-function layered(nodes, edges, direction, room) {
+// In layers; the size of the drawing.
+function layered(nodes, edges, direction) {
   const graph = new Graph({ multigraph: true });
   const isLarge = nodes.length > 120;
   graph.setGraph({
@@ -110,8 +132,7 @@ function layered(nodes, edges, direction, room) {
     const { points } = graph.edge(String(edge.source), String(edge.target), String(index));
     edge.points = points;
   });
-  const { width, height } = graph.graph();
-  return Math.min(room.width / width, room.height / height);
+  return graph.graph();
 }
 
 // The places of a file, with as much more room as the boxes need where some meet, unless they are exact;
@@ -150,15 +171,25 @@ function inRows(nodes, room) {
   const ends = new Map();
   for (const node of nodes) if (node.beside !== undefined) ends.set(node.beside, [...(ends.get(node.beside) ?? []), node.id]);
   const order = nodes.flatMap(({ id, beside }) => (beside === undefined ? [id, ...(ends.get(id) ?? [])] : []));
-  const width = Math.max(...nodes.map((node) => node.width)) + 26;
-  const height = Math.max(...nodes.map((node) => node.height)) + 30;
-  const shape = room.height > 0 ? room.width / room.height : 1.6;
-  const columns = Math.ceil(Math.sqrt((nodes.length * height * shape) / width));
+  const { columns, across, down } = rowsFor(nodes, room);
   const at = new Map(nodes.map((node) => [node.id, node]));
   order.forEach((id, index) => {
     const node = at.get(id);
-    node.x = (index % columns) * width;
-    node.y = Math.floor(index / columns) * height;
+    node.x = (index % columns) * across;
+    node.y = Math.floor(index / columns) * down;
     node.isRowStart = index % columns === 0;
   });
+}
+
+// How many columns rows have, how far nodes are apart in them, and the size of all.
+function rowsFor(nodes, room) {
+  const across = Math.max(...nodes.map((node) => node.width)) + ROW_GAP.across;
+  const down = Math.max(...nodes.map((node) => node.height)) + ROW_GAP.down;
+  const shape = room.height > 0 ? room.width / room.height : 1.6;
+  const usual = Math.ceil(Math.sqrt((nodes.length * down * shape) / across));
+  const sizes = [usual, usual - 1, usual + 1].filter((columns) => columns > 0).map((columns) => {
+    return { columns, width: columns * across, height: Math.ceil(nodes.length / columns) * down };
+  });
+  const best = sizes.reduce((best, size) => (scaleIn(room, size) > scaleIn(room, best) ? size : best));
+  return { ...best, across, down };
 }

@@ -7,7 +7,7 @@ const SIZE = { width: 168, height: 112 };
 const ROOM = 6;
 const INSET = 14; // from the corner of the drawing
 const LEAST = 1.6; // pixels of a box
-const LITTLE = 1.6; // times the view, of a drawing for which no map covers a box
+const LITTLE = 1.3; // times the view, of a drawing for which no map covers a box
 const IDLE = 60; // milliseconds until boxes are drawn again
 
 export class MiniMap {
@@ -84,11 +84,12 @@ export class MiniMap {
     pen.strokeRect(x, y, Math.min(right, SIZE.width - 1) - x, Math.min(bottom, SIZE.height - 1) - y);
   }
 
-  // How many times as long as the view the drawing is.
+  // How many times the view the drawing covers.
   excess() {
     const { viewport } = this.diagram;
     const { width, height } = viewport.size();
-    return Math.max(this.box.width / width, this.box.height / height) * viewport.scale;
+    const [across, down] = [this.box.width / width, this.box.height / height];
+    return Math.max(across * viewport.scale, 1) * Math.max(down * viewport.scale, 1);
   }
 
   // Move to the corner that covers the fewest boxes; stay on a tie. Returns how many it covers.

@@ -3,7 +3,7 @@
 const LEAST = 0.05;
 const MOST = 4;
 const LARGEST_FIT = 1.25;
-const LEGIBLE = 0.62; // the letters have 8 pixels
+export const LEGIBLE = 0.62; // the letters have 8 pixels
 // Pixels around a drawing that is shown whole.
 const ROOM = 24;
 const LEAST_PART = 200;
