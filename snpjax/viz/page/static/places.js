@@ -9,6 +9,7 @@ const LEAST_GAP = 18; // that an edit leaves between boxes
 const MOST_PUSHED = 200;
 const LEAST_STEP = 10; // between the points that are tried for a new node
 const MOST_TRIED = 80; // points across or down
+const MOST_ENLARGED = 20; // times, by half
 const FARTHEST = 30; // boxes from the parent
 
 // Where boxes and arrows of one computation were drawn.
@@ -86,13 +87,15 @@ export function freePlace(nodes, point, part, size = NEW) {
     for (const node of nodes) boxes.add(node);
     return boxes;
   });
-  for (let room = part; ; room = enlarged(room)) {
+  let room = part;
+  for (let time = 0; time < MOST_ENLARGED; time += 1, room = enlarged(room)) {
     const spots = spotsIn(room, point, size);
     for (const boxes of grids) {
       const spot = spots.find(([x, y]) => boxes.isFree(size, x, y));
       if (spot !== undefined) return spot;
     }
   }
+  return point;
 }
 
 // Middles of boxes of a size in a part of the plane, those near a point first.
