@@ -148,7 +148,7 @@ def test_keys_to_a_field_that_is_not_there_say_why(visit):
     neuron(page, "x").click()
     for key in ("r", "i"):
         page.keyboard.press(key)
-        shown(message).to_contain_text("in step 0 only")
+        shown(message).to_contain_text("only the neurons of step 0")
         page.evaluate("document.getElementById('message').textContent = ''")
 
 

@@ -109,7 +109,7 @@ export const texts = {
   nothingToEdit: "Select something to edit.",
   recordedIsFixed: "This page shows a run that was exported: nothing can be edited.",
   oneOfSeveral: "Select one of them in the list first.",
-  editedAtBeginning: "Neurons can divide or bud in this system, so this can be edited in step 0 only (Home).",
+  editedAtBeginning: "A rule created or changed this neuron: only the neurons of step 0 can be edited (Home).",
   synapseWasCreated: "A rule created this synapse: it is not in the model and cannot be edited.",
   movedBy: (n, direction) => `${count(n, "box", "boxes")} moved ${direction}.`,
   directions: { "-1 0": "left", "1 0": "right", "0 -1": "up", "0 1": "down" },
