@@ -594,7 +594,7 @@ def test_nothing_is_cut_on_a_small_screen(visit):
     room = "x => [x.scrollHeight, x.clientHeight, x.scrollWidth, x.clientWidth]"
     for part, last in (("counts", ".key"), ("branches", "li p")):
         page.click(f"#show-{part}")
-        shown(page.locator(f"#history-{part} {last}")).to_be_visible()
+        shown(page.locator(f"#history-{part} {last}").last).to_be_visible()
         height, most, width, broadest = page.locator(f"#history-{part}").evaluate(room)
         assert height <= most and width <= broadest, part
     # A message that is longer than its room can be read all the same.
