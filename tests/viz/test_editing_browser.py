@@ -244,12 +244,11 @@ def test_a_text_that_is_typed_while_an_edit_waits_stays(visit):
     page = visit()
     held = []
     page.route("**/api/change", lambda route: held.append(route))
-    page.keyboard.press("a")
+    with page.expect_request("**/api/change"):
+        page.keyboard.press("a")
     page.click("#tab-text")
     text = page.input_value("#text").replace("@ms(echo) = a;", "@ms(echo) = a*7;")
     page.fill("#text", text)
-    while not held:
-        page.wait_for_timeout(10)
     held.pop().continue_()
     shown(page.locator("#message")).to_contain_text("changes that were not read")
     assert page.input_value("#text") == text
