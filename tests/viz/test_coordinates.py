@@ -25,6 +25,10 @@ _PNML = """<pnml xmlns="http://www.pnml.org/version-2009/grammar/pnml">
 _NATIVE = """{{"schema": "snpjax/1", "neurons": [{{"id": "x"}}], "synapses": [],
 "notes": {{"positions": {{"x":
 [1, {0}]}}}}}}"""
+_YAML = """neurons:
+- {{id: x, type: regular, content: 0, rules: [], position:
+  {{x: 1, y: {0}}}}}
+synapses: []"""
 
 #: Texts with a neuron or place `x` at `[1, y]`, by format, and where `y` is in them.
 TEXTS = {
@@ -33,6 +37,7 @@ TEXTS = {
     "msn": ('1 0\n0\n# snpjax {{"places": ["x"], "positions": [[1, {0}]]}}', (3, 1)),
     "ndr": ("\np 1 {0} x 0 n", (2, 5)),
     "websnapse": (_WEBSNAPSE, (3, 6)),
+    "factory-yaml": (_YAML, (3, 13)),
     "pnml": (_PNML, (3, 11)),
     "xmp": (_XMP, (3, 4)),
     "native": (_NATIVE, (3, 5)),
@@ -42,7 +47,7 @@ LENIENT = {"pnml", "xmp", "native"}
 
 
 def opened(format: str, y: object) -> OpenedModel:
-    text = TEXTS[format][0].format(y)
+    text = TEXTS[format][0].format(f"{y}".replace("e", ".0e"))  # as YAML has it
     return open_model("file", text, format=format, level="extended")
 
 

@@ -407,7 +407,7 @@ export class Editing {
     if (nodes.size === 0 && edge === null) return texts.nothingToEdit;
     if (isRecorded) return texts.recordedIsFixed;
     if (edge?.merged) return texts.oneOfSeveral;
-    return edge === null ? texts.editedAtBeginning : texts.synapseWasCreated;
+    return edge === null ? texts.wasCreated(this.run.names()[[...nodes].at(-1)]) : texts.synapseWasCreated;
   }
 }
 
