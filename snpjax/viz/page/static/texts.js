@@ -164,7 +164,7 @@ export const texts = {
   notComplete: (reason) => `incomplete: ${reason}`,
   tooManyChoices: "; too many choices to be drawn",
   configurationShown: (id, steps) => `configuration ${id} is shown, after ${count(steps, "step")}`,
-  notRecorded: (id) => `Neither the recorded run nor a recorded branch visits configuration ${id}, and this page has no server to find a way to it.`,
+  notRecorded: (id) => `Neither the recorded run nor a recorded branch visits configuration ${id}, and this page has no server to compute a path.`,
   property: "property",
   propertyExample: "e.g. always n3 <= 1, or eventually halted",
   check: "Check",
@@ -340,7 +340,7 @@ export const texts = {
   cancel: "Cancel",
   saveWithout: "Save without these",
   losesPlaces: "This format keeps no positions: the drawing is laid out again when the file is opened.",
-  cannotHold: "This format cannot hold, or renames:",
+  cannotHold: "This format loses or renames:",
   moreItems: (n) => `and ${count(n, "item")} more`,
   pictureTitle: "Export",
   pictureOf:
