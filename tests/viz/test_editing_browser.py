@@ -242,6 +242,7 @@ def test_undo_works_after_the_server_was_gone(visit):
 
 def test_a_text_that_is_typed_while_an_edit_waits_stays(visit):
     page = visit()
+    page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
     held = []
     page.route("**/api/change", lambda route: held.append(route))
     with page.expect_request("**/api/change"):
