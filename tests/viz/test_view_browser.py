@@ -666,6 +666,7 @@ def test_a_server_that_ended_is_told(visit):
 
 def test_a_check_can_be_cancelled(visit):
     page = visit()
+    page.locator("#step:not([disabled])").wait_for()
     held = []
     page.route("**/api/property", lambda route: held.append(route))
     page.click("#tab-graph")
