@@ -15,6 +15,7 @@ from snpjax.io import ReadError, ReadWarning
 from snpjax.io.losses import Losses
 from snpjax.io.plingua import read_plingua, write_plingua
 from snpjax.io.plingua.literals import Literals
+from snpjax.io.plingua.scan import comments
 from snpjax.io.source import Source
 from snpjax.testing import dividing_systems, guards, plastic_systems, systems
 from tests.io.test_plingua import GROWTH, RING
@@ -174,6 +175,97 @@ def test_tables_of_names_with_mistakes(line, message):
     assert (found.line, found.column) == (3, 4) and message in found.message
     removed = text.replace('p_1 = "p 1"', 'other = "p 1"')
     assert list(read(removed).names) == ["p_1", "q", "fam{1}", "q{1}"]
+
+
+TABLE = '/* names that are not labels of P-Lingua:\n   p_1 = "p 1" */\n'
+TABLE_OF_Q = TABLE.replace("p_1", "q").replace("p 1", "q 1")
+NEURONS = "@model<spiking_psystems>\n{}def main()\n{{\n  @mu = p_1, q;\n}}\n"
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        TABLE,
+        TABLE.replace("Lingua:", "Lingua: \t"),
+        TABLE.replace("Lingua:\n  ", "Lingua:"),
+        TABLE.replace("Lingua:", "Lingua:\n"),
+        TABLE.replace("/* ", "/*\n"),
+        f"/* the old ones:\n{TABLE_OF_Q}{TABLE}",  # a comment ends at the first */
+    ],
+)
+def test_white_space_around_the_head_of_a_table_does_not_matter(comment):
+    read_without_warnings = read_plingua(Source("f", NEURONS.format(comment)), "extended")
+    assert list(read_without_warnings.names) == ["p 1", "q"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"/* {TABLE}",
+        f"/* the old {TABLE[3:]}",
+        TABLE.replace("/*", "/**"),
+        TABLE.replace("Lingua:", "Lingua"),
+    ],
+)
+def test_only_a_comment_that_begins_with_the_head_is_a_table(text):
+    found = read_plingua(Source("f", NEURONS.format(text)), "extended")
+    assert list(found.names) == ["p_1", "q"]
+
+
+def test_quoted_texts_contain_no_comments():
+    text = '"/* x */" /* "a" */ "\n/*b*/ "/*" /*/ c */ "/* d'
+    assert [comment[0] for comment in comments(text)] == ['/* "a" */', "/*b*/", "/*/ c */", "/* d"]
+
+
+def test_mistakes_in_tables_of_names_are_located():
+    def findings(tables):
+        with pytest.raises(ReadError) as caught:
+            read(NEURONS.format(tables))
+        head = "table of names: "
+        assert all(found.message.startswith(head) for found in caught.value.diagnostics)
+        return [
+            (found.line, found.column, found.message.removeprefix(head))
+            for found in caught.value.diagnostics
+        ]
+
+    twice = "label 'p_1' is listed twice (remove one of the lines); first at 3:4"
+    another = "a file has only one (move the lines of this one into the first one); first at 2:1"
+    fix = 'write `label = "name"` on a line for each label, or remove the comment'
+    assert findings(TABLE.replace(" */", '\n   p_1 = "p 2" */')) == [(4, 4, twice)]
+    assert findings(TABLE + TABLE_OF_Q) == [(4, 1, another)]
+    assert findings(TABLE + TABLE) == [(4, 1, another), (5, 4, twice)]
+    for entries in ("", " ", "\n\n "):
+        empty = f"/* names that are not labels of P-Lingua:{entries}*/\n"
+        assert findings(empty) == [(2, 1, f"it has no entries ({fix})")]
+    assert len(findings(TABLE + empty)) == 2
+
+
+def test_entries_for_unknown_labels_get_a_warning():
+    more = TABLE.replace(" */", '\n   other = "x"\n   q{1} = "y" */')
+    with pytest.warns(ReadWarning) as caught:
+        found = read_plingua(Source("f", NEURONS.format(more)), "extended")
+    assert list(found.names) == ["p 1", "q"]
+    (warning,) = caught
+    assert [f"{one}" for one in warning.message.diagnostics] == [
+        f"f:{line}:4: table of names: unknown label {label!r} (remove the line, or correct the "
+        "label)"
+        for line, label in ((4, "other"), (5, "q{1}"))
+    ]
+
+
+def test_a_neuron_of_a_population_has_no_name_of_its_own():
+    family = NEURONS.replace("p_1, q;", "q{{i}} : 1<=i<=3;")
+    table = TABLE_OF_Q.replace(" */", '\n   q{2} = "two"\n   p{2} = "p 2" */')
+    text = family.format(table)
+    with pytest.warns(ReadWarning, match=r"f:5:4: .* unknown label 'p\{2\}'"):
+        listed = read_plingua(Source("f", text), "extended")
+    assert list(listed.names) == ["q 1{1}", "two", "q 1{3}"]
+    with pytest.warns(ReadWarning) as caught:
+        found = read_plingua(Source("f", text), "extended", families=True)
+    assert list(found.populations) == ["q 1"]
+    first, second = caught[0].message.diagnostics
+    assert "'q{2}' is one neuron of a population, which cannot have its own name (" in first.message
+    assert "unknown label 'p{2}'" in second.message
 
 
 def test_names_that_are_no_labels():

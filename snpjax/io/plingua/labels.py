@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 
 from ..._text.surrogates import HALF, lone_escape
 from ..losses import Losses
 from ..source import Report, shortened
+from .scan import comments
 
 
 # Canonical: the label that is read back is the text itself.
@@ -14,8 +15,8 @@ _INDEX = r"(?:0|-?[1-9][0-9]{0,98})"
 _IDENTIFIER = r"[A-Za-z_][A-Za-z_0-9]*"
 _LABEL = re.compile(rf"{_IDENTIFIER}(?:\{{{_INDEX}(?:,{_INDEX})*\}})?|0|[1-9][0-9]{{0,98}}")
 _PLAIN = re.compile(_IDENTIFIER)
-_HEAD = "/* names that are not labels of P-Lingua:"
-_TABLE = re.compile(re.escape(_HEAD) + r"(\n.*?)\*/", re.DOTALL)
+_TITLE = "names that are not labels of P-Lingua:"
+_HEAD = re.compile(rf"/\*\s*{re.escape(_TITLE)}")
 _MODEL_LINE = re.compile(r"@model\s*<[^<>\n]*>[^\S\n]*\n", re.IGNORECASE)
 _LINE = re.compile(rf"\s*({_LABEL.pattern}) = (\".*\")\s*")
 
@@ -61,15 +62,15 @@ class LabelsOf:
                 lines += f"\n   {label} = {text}".replace("*/", "*\\/")
             else:
                 losses.rename(f"name {name!r} of a neuron", f"written as {label!r}")
-        return f"{_HEAD}{lines} */\n" if lines else ""
+        return f"/* {_TITLE}{lines} */\n" if lines else ""
 
 
 def with_table_of(text: str, other: str) -> str:
-    """A file with the table of names of another one, if that has one."""
-    table = _TABLE.search(other)
+    """A file with the table of names of another file, if that has one."""
+    table = next(_tables(other), None)
     if table is None:
         return text
-    own, line = _TABLE.search(text), _MODEL_LINE.search(text)
+    own, line = next(_tables(text), None), _MODEL_LINE.search(text)
     if own is not None:
         return text[: own.start()] + table[0] + text[own.end() :]
     at = 0 if line is None else line.end()
@@ -77,13 +78,34 @@ def with_table_of(text: str, other: str) -> str:
 
 
 def names_of_labels(report: Report) -> dict[str, tuple[str, int]]:
-    """The names in the comment that `LabelsOf.table` wrote, by label, and where each stands; what
-    is wrong with its lines is reported."""
-    table, names = _TABLE.search(report.source.text), {}
-    if table is None:
-        return names
-    offset = table.start(1)
-    for line in table[1].split("\n"):
+    """The names in the comment that `LabelsOf.table` wrote, by label, each with its offset.
+    Mistakes in the comment are reported, and so are further tables."""
+    names: dict[str, tuple[str, int]] = {}
+    first = None
+    for table in _tables(report.source.text):
+        if first is None:
+            first = table.start()
+        else:
+            message = "a file has only one (move the lines of this one into the first one)"
+            report.error(table.start(), f"table of names: {message}", first)
+        _add_names(report, table, names)
+    return names
+
+
+def _tables(text: str) -> Iterator[re.Match[str]]:
+    """The comments that are tables of names."""
+    if _TITLE in text:
+        yield from (comment for comment in comments(text) if _HEAD.match(comment[0]))
+
+
+def _add_names(report: Report, table: re.Match[str], names: dict[str, tuple[str, int]]) -> None:
+    head = _HEAD.match(table[0])
+    offset = table.start() + (0 if head is None else head.end())
+    lines = report.source.text[offset : table.end()].removesuffix("*/")
+    if not lines.strip():
+        fix = 'write `label = "name"` on a line for each label, or remove the comment'
+        report.error(table.start(), f"table of names: it has no entries ({fix})")
+    for line in lines.split("\n"):
         entry, at = _LINE.fullmatch(line), offset + len(line) - len(line.lstrip())
         offset += len(line) + 1
         if not line.strip():
@@ -94,13 +116,15 @@ def names_of_labels(report: Report) -> dict[str, tuple[str, int]]:
             name = None
         fix = "correct the line, or remove it"
         if entry is None or not name:
-            message = f'table of names: {shortened(line.strip())} is not `label = "name"` ({fix})'
-            report.error(at, message)
+            message = f'{shortened(line.strip())} is not `label = "name"` ({fix})'
+            report.error(at, f"table of names: {message}")
         elif lone_escape(entry[2]) is not None:
             report.error(at, f"table of names: this contains {HALF} ({fix})")
+        elif entry[1] in names:
+            message = f"label {entry[1]!r} is listed twice (remove one of the lines)"
+            report.error(at, f"table of names: {message}", names[entry[1]][1])
         else:
             names[entry[1]] = name, at
-    return names
 
 
 def _plain(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The names of a system that was read, from the table in a comment of the file."""
+"""The names of a system that was read from a file with a table of names in a comment."""
 
 import warnings
 from collections.abc import Iterable, Mapping
@@ -14,11 +14,12 @@ from .labels import names_of_labels
 
 
 def with_names(report: Report, system: AnySystem) -> AnySystem:
-    """The system with the names of its table, if the file has one; an entry of a label that is not
-    there has no effect. A name that is given twice is reported."""
+    """The system with the names of its table, if the file has one. Entries for unknown labels have
+    no effect, and each gets a warning. If two labels have the same name, this is an error."""
     table = names_of_labels(report)
     if not table:
         return system
+    _warn_of_unknown(report, system, table)
     names = {label: name for label, (name, _) in table.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # which were reported already
@@ -42,12 +43,31 @@ def with_names(report: Report, system: AnySystem) -> AnySystem:
 
 
 class _Twice(Exception):
-    """A name of two labels."""
+    """Two labels have the same name."""
+
+
+def _warn_of_unknown(
+    report: Report, system: AnySystem, table: Mapping[str, tuple[str, int]]
+) -> None:
+    is_of_populations = isinstance(system, PopulationSystem)
+    known = set(system.populations) if is_of_populations else _labels(system)
+    families = {label.partition("{")[0] for label in known}
+    for label, (_, at) in table.items():
+        family = label.partition("{")[0]
+        if label in known or label in families:
+            continue
+        if is_of_populations and family in known:
+            problem = f"{label!r} is one neuron of a population, which cannot have its own name"
+            fix = f"remove the line, or name {family!r}"
+        else:
+            problem = f"unknown label {label!r}"
+            fix = "remove the line, or correct the label"
+        report.warning(at, f"table of names: {problem} ({fix})")
 
 
 def _new(labels: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
-    """The name of every label: that of the table, which may have it without its indices, or the
-    label itself. **Raises:** `_Twice`."""
+    """The name of every label: the one in the table, where an entry without indices applies to all
+    labels of a family, or else the label itself. **Raises:** `_Twice`."""
     known, new, taken = set(labels), {}, set()
     for label in sorted(known):
         family, brace, indices = label.partition("{")
@@ -62,7 +82,7 @@ def _new(labels: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _labels(system: SpikingSystem) -> set[str]:
-    """All labels of a system, also those that only new neurons bear."""
+    """All labels of a system, including those of new neurons only."""
     labels = {neuron.label for neuron in system.neurons} | system.rules_by_label.keys()
     labels |= {label for pair in system.dictionary for label in pair}
     for rules in system.rules_of_labels.values():

@@ -1,5 +1,5 @@
 """The marks of a P-Lingua text that split it: braces and semicolons outside comments and quoted
-texts.
+texts; and its comments.
 """
 
 import re
@@ -13,6 +13,7 @@ _BRACE = re.compile(
     r'\{[^{}"/\n]{0,60}\}|/\*.*?\*/|/\*|"[^"\n]*"|"|[{}]|(?<![A-Za-z_0-9@\'])def\b',
     re.DOTALL | re.I,
 )
+_COMMENT = re.compile(r'/\*.*?(?:\*/|\Z)|"[^"\n]*"', re.DOTALL)
 _BLOCK = 256
 _GAP = re.compile(r"(?:\s++|/\*.*?\*/)*+", re.DOTALL)
 
@@ -27,6 +28,11 @@ def marks(
         mark = match.group()
         if len(mark) == 1 or mark == "/*" or mark[0] in "dD":
             yield match.start(), mark
+
+
+def comments(text: str) -> Iterator[re.Match[str]]:
+    """Every comment outside quoted texts; one that never ends reaches to the end of the text."""
+    return (match for match in _COMMENT.finditer(text) if match[0][0] == "/")
 
 
 def skip_gap(text: str, start: int, end: int) -> int:
