@@ -15,8 +15,8 @@ from .options import From, Parameters, Strict, format_from, grouped, value
 HELP = f"""Write a model file in another format.
 
 If that format cannot hold the model, everything that would be lost is listed, nothing is written
-and the exit status is 1. Formats: {names_text("system")}. A .json file is written as native, unless
---to websnapse is given.
+and the exit status is 1. Names that the format does not keep are listed as notes. Formats:
+{names_text("system")}. A .json file is written as native, unless --to websnapse is given.
 """
 
 

@@ -69,8 +69,9 @@ class WriteOptions:
         *,
         beside: Mapping[Path, str] | None = None,
     ) -> None:
-        """Write a model, and say what was written and lost: in JSON the `report` and sizes, else
-        `said`, what comes first. What a user can cause ends the command.
+        """Write a model, and report what was written, what was lost and which names the format
+        does not keep: in JSON after the `report` and sizes, or else after the text `said`. Errors
+        that a user can cause end the command.
 
         - `beside`: the texts of files that are replaced together with `target`.
         """
@@ -92,12 +93,15 @@ class WriteOptions:
         if self.as_json:
             files = {"output": f"{target}", "format": format.name}
             flat = model.net if isinstance(model, HighNet) else model
-            ending = {"losses": losses.items, "written": is_written}
+            found = {"losses": losses.items, "renamed": losses.renamed}
+            ending = {**found, "written": is_written}
             print_json({**report, **files, **sizes(flat), **ending})
         if not is_written:
             raise ended(f"error: {target}: {WriteError(losses)}", FAILED)
         for loss in losses.items:
             typer.echo(f"warning: {target}: lost in {format.title}: {loss}", err=True)
+        for name in losses.renamed:
+            typer.echo(f"note: {target}: not kept in {format.title}: {name}", err=True)
         if not self.as_json:
             typer.echo(said)
             typer.echo(printable(f"{target}: written as {format.title}"))

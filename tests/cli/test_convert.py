@@ -79,7 +79,10 @@ def test_losses_are_named(pair, tmp_path):
     target = tmp_path / "pair.in"
     result = invoke("convert", pair, target, "--lossy")
     assert result.exit_code == 0
-    assert result.stderr == f"warning: {target}: lost in cuSNP: output neuron 'q' (left out)\n"
+    assert result.stderr.splitlines() == [
+        f"warning: {target}: lost in cuSNP: output neuron 'q' (left out)",
+        f"note: {target}: not kept in cuSNP: the names of 2 neurons (they are numbered from 0)",
+    ]
     assert result.stdout.splitlines()[1] == f"{target}: written as cuSNP"
     assert snp.read(target).num_rules == 4
 
@@ -95,8 +98,31 @@ def test_a_refusal_tells_losses_by_kind_and_every_loss_has_its_line(tmp_path):
     report = json.loads(invoke("convert", source, target, "--json").stdout)
     assert len(report["losses"]) == 50
     lost = invoke("convert", source, target, "--lossy").stderr.splitlines()
-    assert len(lost) == 50
+    assert len(lost) == 51 and lost.pop().startswith(f"note: {target}: not kept in cuSNP: ")
     assert all(line.startswith(f"warning: {target}: lost in cuSNP: guard") for line in lost)
+
+
+def test_names_that_a_format_does_not_keep_are_notes(tmp_path):
+    source, target = tmp_path / "named.snp.json", tmp_path / "named.in"
+    neurons = [snp.Neuron(name, 1, ["a* / a -> a"]) for name in ("in 1", "1")]
+    system = snp.SpikingSystem(neurons, name="a pair")
+    snp.write(system, source)
+    names = ["name 'a pair' of the system (left out)"]
+    names.append("the names of 1 neuron (they are numbered from 0)")
+    result = invoke("convert", source, target)
+    assert result.exit_code == 0 and result.stdout.splitlines()[1].endswith("written as cuSNP")
+    notes = [f"note: {target}: not kept in cuSNP: {name}" for name in names]
+    assert result.stderr.splitlines() == notes
+    result = invoke("convert", source, target, "--json")
+    data = json.loads(result.stdout)
+    assert data["written"] and data["losses"] == [] and data["renamed"] == names
+    assert result.stderr.splitlines() == notes
+    # A file that is not written has no notes.
+    snp.write(system.replace(output="1"), source)
+    result = invoke("convert", source, target, "--json")
+    assert json.loads(result.stdout)["renamed"] == names and "note:" not in result.stderr
+    snp.write(system, target)  # without a warning
+    assert snp.read(target).names.keys() == {"0", "1"}
 
 
 def test_notes_that_are_no_json_are_losses(tmp_path):
@@ -125,6 +151,7 @@ def test_json(pair, chain, tmp_path):
         "rules": 2,
         "synapses": 1,
         "losses": [],
+        "renamed": [],
         "written": True,
     }
     for options, status, written in (((), 1, False), (("--lossy",), 0, True)):
