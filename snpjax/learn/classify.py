@@ -208,7 +208,7 @@ class CrossEntropy(eqx.Module):
             )
         return cross_entropy(logits, labels, smoothing=self.smoothing, batch_first=True)
 
-    def check(self, model: Any, columns: Sequence[Column], name: str) -> None:
+    def check_columns(self, model: Any, columns: Sequence[Column], name: str) -> None:
         """Refuse data that the loss cannot use, before anything is compiled; `fit` calls it.
 
         **Arguments:**

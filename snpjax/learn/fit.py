@@ -48,9 +48,11 @@ class Optimiser(Protocol):
 
 @runtime_checkable
 class ChecksColumns(Protocol):
-    """A loss that refuses data which it cannot use, as `CrossEntropy` does."""
+    """A loss that refuses unusable data, such as `CrossEntropy`."""
 
-    def check(self, model: Any, columns: Sequence[Column], name: str) -> None:
+    def __call__(self, *arguments: Any, **options: Any) -> Float[Array, ""]: ...
+
+    def check_columns(self, model: Any, columns: Sequence[Column], name: str) -> None:
         """Raise `ValueError` for data of the wrong kind, before anything is compiled.
 
         **Arguments:**
@@ -156,8 +158,8 @@ def fit(
 
     - `model`: the model, an Equinox module or any other pytree.
     - `loss`: `loss(model, *batch, key)` returns a scalar; `batch` are rows of `data`. For example
-      `CrossEntropy()`. A loss with a method `check(model, columns, name)` refuses data before
-      anything is compiled; `name` is that of the argument, `"data"` or `"validation"`.
+      `CrossEntropy()`. A loss with a method `check_columns(model, columns, name)` can refuse
+      data before anything is compiled; `name` is the argument, `"data"` or `"validation"`.
     - `optimiser`: for example `Adam()`, whose rate falls so that it reaches 0 at the end, or
       `optax.adam(1e-2)`. Those with extra arguments get the loss, its gradient and its function as
       `value`, `grad` and `value_fn`.
@@ -203,11 +205,10 @@ def fit(
     held_out = () if validation is None else columns_of(validation, "validation")
     if held_out:
         check_validation(held_out, columns)
-    checking: object = loss
-    if isinstance(checking, ChecksColumns):
+    if isinstance(loss, ChecksColumns):
         for name, own in (("data", columns), ("validation", held_out)):
             if own:
-                checking.check(model, own, name)
+                loss.check_columns(model, own, name)
     rows = len(columns[0])
     batch_size = as_integer("batch_size", min(_BATCH, rows) if batch_size is None else batch_size)
     parts = as_integer("parts", parts)

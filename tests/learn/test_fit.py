@@ -161,7 +161,7 @@ def test_data_that_are_not_finite_are_refused_with_their_place(to_array):
 class CheckedLoss(eqx.Module):
     """A loss that takes no negative targets."""
 
-    def check(self, model, columns, name):
+    def check_columns(self, model, columns, name):
         assert model is LINE
         if (columns[1] < 0).any():
             raise ValueError(f"`{name}[1]` is negative")
@@ -181,6 +181,25 @@ def test_a_loss_refuses_data_before_anything_is_compiled():
         learn.fit(LINE, CheckedLoss(), DESCENT, good, validation=bad, **options)
     assert traces == 0
     learn.fit(LINE, CheckedLoss(), DESCENT, good, validation=good, **options)
+
+
+class LossWithACheck(eqx.Module):
+    """Its method `check` has nothing to do with `fit`."""
+
+    def check(self):
+        raise AssertionError
+
+    def __call__(self, line, x, y, key):
+        return loss(line, x, y, key)
+
+
+def test_a_loss_may_have_a_method_check_of_its_own():
+    options = {"epochs": 1, "batch_size": 5, "key": jr.key(0)}
+    found = learn.fit(LINE, LossWithACheck(), DESCENT, (X, X), **options)
+    assert len(found.losses) == 4
+    assert isinstance(CheckedLoss(), learn.ChecksColumns)
+    assert isinstance(learn.CrossEntropy(), learn.ChecksColumns)
+    assert not isinstance(LossWithACheck(), learn.ChecksColumns)
 
 
 def test_lists_are_columns():
