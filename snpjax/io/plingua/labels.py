@@ -1,4 +1,4 @@
-"""Names of neurons as labels of P-Lingua, and the comment that keeps them."""
+"""Names of neurons as labels of P-Lingua, and the table of names in a comment."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from ..source import Report, shortened
 from .scan import comments
 
 
-# Canonical: the label that is read back is the text itself.
+# Canonical: reading such a label gives the same text.
 _INDEX = r"(?:0|-?[1-9][0-9]{0,98})"
 _IDENTIFIER = r"[A-Za-z_][A-Za-z_0-9]*"
 _LABEL = re.compile(rf"{_IDENTIFIER}(?:\{{{_INDEX}(?:,{_INDEX})*\}})?|0|[1-9][0-9]{{0,98}}")
@@ -22,11 +22,10 @@ _LINE = re.compile(rf"\s*({_LABEL.pattern}) = (\".*\")\s*")
 
 
 class LabelsOf:
-    """Labels of names, each name its own: `env_{out}` becomes `env_out`, and `env_out_2` where that
-    is taken.
+    """A unique label for each name: `env_{out}` becomes `env_out`, or `env_out_2` if that is taken.
 
-    `families` are those of the names that bear indices: they are identifiers, and where there are
-    any, no other name is one of their labels.
+    `families` are the names of populations whose neurons have indices. Their labels are
+    identifiers, and no other name gets a label of one of these neurons.
     """
 
     def __init__(self, names: Iterable[str], families: Container[str] = ()):
@@ -51,8 +50,8 @@ class LabelsOf:
         return self._labels[name]
 
     def table(self, losses: Losses) -> str:
-        """A comment with the names that are not labels; empty if all are. Those that no file may
-        hold are noted."""
+        """The comment with the table of names that are not labels; empty if all names are labels.
+        Names that a file cannot contain are added to `losses.renamed`."""
         lines = ""
         for name, label in self._labels.items():
             text = json.dumps(name)
@@ -78,8 +77,8 @@ def with_table_of(text: str, other: str) -> str:
 
 
 def names_of_labels(report: Report) -> dict[str, tuple[str, int]]:
-    """The names in the comment that `LabelsOf.table` wrote, by label, each with its offset.
-    Mistakes in the comment are reported, and so are further tables."""
+    """The names in the table of a file, by label, each with its offset. Mistakes in the table are
+    reported, and so is every further table."""
     names: dict[str, tuple[str, int]] = {}
     first = None
     for table in _tables(report.source.text):
@@ -93,7 +92,7 @@ def names_of_labels(report: Report) -> dict[str, tuple[str, int]]:
 
 
 def _tables(text: str) -> Iterator[re.Match[str]]:
-    """The comments that are tables of names."""
+    """The comments with a table of names."""
     if _TITLE in text:
         yield from (comment for comment in comments(text) if _HEAD.match(comment[0]))
 

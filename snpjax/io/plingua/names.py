@@ -14,15 +14,15 @@ from .labels import names_of_labels
 
 
 def with_names(report: Report, system: AnySystem) -> AnySystem:
-    """The system with the names of its table, if the file has one. Entries for unknown labels have
-    no effect, and each gets a warning. If two labels have the same name, this is an error."""
+    """The system with the names in the table of the file, if it has one. Entries for unknown labels
+    have no effect and get a warning; the same name for two labels is an error."""
     table = names_of_labels(report)
     if not table:
         return system
     _warn_of_unknown(report, system, table)
     names = {label: name for label, (name, _) in table.items()}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # which were reported already
+        warnings.simplefilter("ignore", ModelWarning)  # they have already been reported
         try:
             if isinstance(system, PopulationSystem):
                 return _of_populations(system, _new(system.populations, names))
