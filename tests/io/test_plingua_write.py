@@ -132,6 +132,20 @@ def test_names_of_labels_and_families_that_are_no_labels():
     assert of_families.expand() == families.expand() and of_families.output == families.output
 
 
+def test_labels_of_a_family_differ_from_those_of_other_populations():
+    single = np.zeros((1, 0), int)
+    families = snp.PopulationSystem(
+        [
+            snp.Population("große", 2, 1, ["a -> a"], [1, 2]),
+            snp.Population("gro_e{1}", 1, 0, (), single),
+        ],
+        [snp.Projection("große", "gro_e{1}")],
+    )
+    text, losses = written(families)
+    assert not losses and "gro_e_2{i}" in text
+    assert read_plingua(Source("f", text), "extended") == families.expand()
+
+
 def test_names_that_a_file_does_not_keep_are_noted():
     losses = Losses("P-Lingua 4")
     text = write_plingua(SpikingSystem([snp.Neuron("x\ud800"), snp.Neuron("p 1")]), losses)

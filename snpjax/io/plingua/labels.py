@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ..._text.surrogates import HALF, lone_escape
 from ..losses import Losses
@@ -28,7 +28,7 @@ class LabelsOf:
     identifiers, and no other name gets a label of one of these neurons.
     """
 
-    def __init__(self, names: Iterable[str], families: Container[str] = ()):
+    def __init__(self, names: Iterable[str], families: Collection[str] = ()):
         distinct = dict.fromkeys(names)
         self._labels = {
             name: name
@@ -36,6 +36,8 @@ class LabelsOf:
             if (_PLAIN.fullmatch(name) if name in families else self._is_free(name, families))
         }
         taken = set(self._labels)
+        if families:  # a family `x` has neurons `x{1}`, ...
+            taken |= {label.partition("{")[0] for label in self._labels}
         for name in distinct:
             if name not in self._labels:
                 label = _free(_plain(name), taken)
@@ -43,7 +45,7 @@ class LabelsOf:
                 self._labels[name] = label
 
     @staticmethod
-    def _is_free(name: str, families: Container[str]) -> bool:
+    def _is_free(name: str, families: Collection[str]) -> bool:
         return bool(_LABEL.fullmatch(name)) and name.partition("{")[0] not in families
 
     def __getitem__(self, name: str) -> str:
