@@ -73,6 +73,40 @@ def test_neurons_are_added_removed_and_brought_back(visit):
     assert "/* Generates every natural number" in text_of(page)  # comments stay
 
 
+@pytest.mark.parametrize("most", [1, 256])
+def test_every_movement_is_undone(visit, monkeypatch, most):
+    """Also those to models that the server no longer keeps, which are read again: of P-Lingua,
+    whose texts have no positions."""
+    monkeypatch.setattr("snpjax.viz.page.session._LEAST_MODELS", most)
+    monkeypatch.setattr("snpjax.viz.page.session._MOST_MODELS", most)
+    page = visit()
+    step(page, 2)
+    chooser = neuron(page, "chooser")
+    places = []
+    for _ in range(18 if most > 16 else 3):
+        places.append(chooser.get_attribute("transform"))
+        x, y, *_ = chooser.bounding_box().values()
+        page.mouse.move(x + 10, y + 10)
+        page.mouse.down()
+        page.mouse.move(x + 18, y + 14, steps=2)
+        with page.expect_response("**/api/change"):
+            page.mouse.up()
+        shown(chooser).not_to_have_attribute("transform", places[-1])
+        shown(page.locator("#tool-undo")).to_be_enabled()
+    where = page.inner_text("#where")
+    for place in reversed(places):
+        page.keyboard.press("Control+z")
+        shown(chooser).to_have_attribute("transform", place)
+    shown(page.locator("#tool-undo")).to_be_disabled()
+    if most > 16:
+        assert page.inner_text("#where") == where  # the run stays
+    for place in [*places[1:], None]:
+        page.keyboard.press("Control+Shift+Z")
+        if place is not None:
+            shown(chooser).to_have_attribute("transform", place)
+    shown(page.locator("#tool-redo")).to_be_disabled()
+
+
 def test_a_synapse_is_drawn_by_dragging(visit):
     page = visit()
     neuron(page, "chooser").click()

@@ -33,6 +33,7 @@ from snpjax.viz.page import (
     properties as properties_module,
     recorded_page,
     server as server_module,
+    session as session_module,
 )
 from snpjax.viz.page.arguments import Refused
 from snpjax.viz.page.assets import ASSETS, asset
@@ -604,6 +605,50 @@ def test_an_edit_is_another_model(server):
     assert asked(server, "first", {"model": before})["rows"][0]["spikes"] == [2, 1]
     wrong = asked(server, "edit", {**edit, "rules": "a -> b"})
     assert not wrong["read"] and wrong["findings"][0]["column"] == 6
+
+
+def moved(session, model, x):
+    """The answer with a model whose first neuron stands there."""
+    move = {"do": "move", "positions": [[x, 0], [100, 100]]}
+    return session.answer("change", {"model": model, "operations": [move]})
+
+
+def is_kept(session, model):
+    edit = {"model": model, "neuron": 0, "spikes": "0", "rules": None}
+    return session.reply("check", edit)[1] == "answered"
+
+
+def test_all_models_that_undo_leads_to_are_kept():
+    session = Session("pair.pli", PAIR)
+    models = [session.answer("begin", {})]
+    for x in range(200):  # 100 that undo leads to and 100 that redo leads to
+        models.append(moved(session, models[-1]["model"], x))
+    assert len({answer["computation"] for answer in models}) == 1
+    assert all(is_kept(session, answer["model"]) for answer in models)
+
+
+def test_of_large_models_fewer_are_kept(monkeypatch):
+    session = Session("pair.pli", PAIR)
+    monkeypatch.setattr(session_module, "_LEAST_MODELS", 3)
+    monkeypatch.setattr(session_module, "_MOST_CHARACTERS", 5 * len(PAIR) + 10)
+    models = [session.answer("begin", {})["model"] for _ in range(8)]
+    assert [is_kept(session, model) for model in models] == [False] * 3 + [True] * 5
+    monkeypatch.setattr(session_module, "_MOST_CHARACTERS", 1)
+    models.append(session.answer("begin", {})["model"])
+    assert [is_kept(session, model) for model in models] == [False] * 6 + [True] * 3
+
+
+def test_steps_are_kept_of_the_latest_computations_only(monkeypatch):
+    session = Session("pair.pli", PAIR)
+    monkeypatch.setattr(session_module, "_MOST_COMPUTATIONS", 2)
+    models = [session.answer("begin", {})["model"] for _ in range(3)]
+    step = {"at": 0, "count": 1, "chosen": [], "rest": "first"}
+    for model in models:
+        session.answer("step", {"model": model, **step})
+    for model, has_step in [(models[2], True), (models[1], True), (models[0], False)]:
+        answer, _ = session.reply("step", {"model": model, **step, "at": 1})
+        assert ("no configuration 1" in (answer["refused"] or "")) != has_step, answer
+    assert session.answer("step", {"model": models[0], **step})["rows"]  # it begins again
 
 
 # ---- steps ----

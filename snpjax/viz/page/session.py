@@ -54,8 +54,11 @@ from .texts import (
 Answer: TypeAlias = dict[str, Any]
 Outcome: TypeAlias = Literal["answered", "refused", "failed"]
 
-#: Models that are kept: those of the latest pages and edits.
-_MOST_MODELS = 16
+#: Models that are kept, the latest ones: undo and redo lead to 100 each. Of larger models fewer are
+#: kept, by the characters of all texts, but never fewer than the least.
+_MOST_MODELS, _MOST_CHARACTERS, _LEAST_MODELS = 256, 100_000_000, 16
+#: Computations whose steps and graphs are kept, the latest ones.
+_MOST_COMPUTATIONS = 16
 _NUMBERS_IN_ANSWER = 300_000
 #: What a page says of a computation that it has itself.
 _RECORDED = ("rows", "branch", "branches", "graph", "verdict", "rest", "loop", "refused")
@@ -63,7 +66,7 @@ _RECORDED = ("rows", "branch", "branches", "graph", "verdict", "rest", "loop", "
 
 @dataclass(eq=False)
 class _Computation:
-    """What was made of a model; stepped only when somebody asks."""
+    """The computation of a model; its stepper is built on first use."""
 
     number: int
     model: PageModel
@@ -72,6 +75,11 @@ class _Computation:
     @cached_property
     def stepper(self) -> AbstractStepper[Any]:
         return stepper_of(self.model)
+
+    def forget(self) -> None:
+        """Begin again when it is used next."""
+        self.graph = None
+        self.__dict__.pop("stepper", None)
 
 
 @dataclass(eq=False)
@@ -105,7 +113,8 @@ class Session:
         self.name, self.text, self._format, self.query = name, text, format, query
         self.level: Level = level
         self._models: OrderedDict[int, _Kept] = OrderedDict()
-        self._next = 0
+        self._computations: OrderedDict[int, _Computation] = OrderedDict()
+        self._next = self._characters = 0
         self._is_closed = False
         self._search: tuple[_Computation, Patience] | None = None
         self._reading, self._stepping = threading.Lock(), threading.Lock()
@@ -153,6 +162,7 @@ class Session:
         with self._stepping:
             if self._is_closed:
                 raise Refused("The server has ended.")
+            self._use(kept.computation)
             return self._steppers[call](question, kept)
 
     def reply(self, call: str, question: Answer) -> tuple[Answer, Outcome]:
@@ -269,7 +279,7 @@ class Session:
                 stepper.prepare()
 
     def _step(self, question: Answer, kept: _Kept) -> Answer:
-        at, count = _number(question, "at"), _number(question, "count")
+        at, count = _kept_step(question, "at", kept), _number(question, "count")
         chosen, rest, system = _pairs(question, "chosen"), _rest(question), kept.found.system
         subsets = _subsets(question)
         most = max(_NUMBERS_IN_ANSWER // max(num_counts(system), 1), 1)
@@ -353,7 +363,7 @@ class Session:
 
     def _replay(self, question: Answer, kept: _Kept) -> Answer:
         """Steps after number `at`, each as it was chosen: those of a branch that was left."""
-        at, steps = _number(question, "at"), _objects(question, "steps")
+        at, steps = _kept_step(question, "at", kept), _objects(question, "steps")
         rows: list[dict[str, Any]] = []
         stepper, before = kept.stepper, list(kept.stepper.moments)
         for number, step in enumerate(steps, start=at):
@@ -432,9 +442,23 @@ class Session:
         kept = _Kept(found, is_edited, own)
         self._models[self._next] = kept
         self._next += 1
-        while len(self._models) > _MOST_MODELS:
-            self._models.popitem(last=False)
+        self._characters += len(found.text)
+        while self._are_too_many():
+            _, dropped = self._models.popitem(last=False)
+            self._characters -= len(dropped.found.text)
         return kept
+
+    def _are_too_many(self) -> bool:
+        count = len(self._models)
+        is_large = self._characters > _MOST_CHARACTERS and count > _LEAST_MODELS
+        return is_large or count > _MOST_MODELS
+
+    def _use(self, computation: _Computation) -> None:
+        """Keep the steps of a computation, and forget those of the one used least recently."""
+        self._computations[computation.number] = computation
+        self._computations.move_to_end(computation.number)
+        while len(self._computations) > _MOST_COMPUTATIONS:
+            self._computations.popitem(last=False)[1].forget()
 
     def _model(self, question: Answer) -> _Kept:
         number = _number(question, "model")
@@ -478,6 +502,17 @@ def _number(question: Answer, name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
         raise Refused(f"`{name}` is {value!r:.60}. Give a number, 0 or more.")
     return value
+
+
+def _kept_step(question: Answer, name: str, kept: _Kept) -> int:
+    """The number of a step that the server has, too."""
+    step, last = _number(question, name), len(kept.stepper.moments) - 1
+    if step > last:
+        what = kept.stepper.words[0]
+        raise Refused(
+            f"There is no {what} {step} on the server: they are 0 to {last}. Open the text again."
+        )
+    return step
 
 
 def _objects(question: Answer, name: str) -> list[Answer]:

@@ -293,6 +293,7 @@ export class Editing {
     let answer = null;
     try {
       answer = await this.kept(this[from].at(-1));
+      this[from].splice(-1, 1, answer);
       const late = this.isHeld?.(); // typed meanwhile
       if (late) throw new Refusal(late);
     } catch (error) {
@@ -323,7 +324,9 @@ export class Editing {
       return answer;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return ask("open", { name: answer.name, text: answer.text, format: answer.format });
+      const again = await ask("open", { name: answer.name, text: answer.text, format: answer.format });
+      this.network.renumber(answer.model, again.model);
+      return again;
     }
   }
 

@@ -224,6 +224,14 @@ export class Network extends EventTarget {
     if (this.drawings.size > MOST_DRAWINGS) this.drawings.delete(this.drawings.keys().next().value);
   }
 
+  // A model that was read again has another number, and is drawn as it was.
+  renumber(model, other) {
+    const drawing = this.drawings.get(model);
+    if (drawing === undefined) return;
+    this.drawings.delete(model);
+    this.drawings.set(other, drawing);
+  }
+
   rememberBoxes() {
     for (const { fold, x, y } of this.boxes ?? []) fold.spot = [x, y];
   }
