@@ -657,6 +657,26 @@ def test_a_search_for_a_condition_goes_to_its_step(visit):
     shown(page.locator("#found")).to_contain_text("no neuron 'outputt'")
 
 
+def test_a_search_knows_only_the_steps_that_are_shown(visit):
+    page = visit()
+    step(page, 3)
+    page.keyboard.press("a")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    page.keyboard.press("Control+z")
+    shown(page.locator("#network .neuron")).to_have_count(3)
+    page.locator("#step:not([disabled])").wait_for()
+    page.fill("#search", "chooser >= 0")
+    page.keyboard.press("Enter")
+    shown(page.locator("#found")).to_have_text("step 0, 1 of 1")
+    # A step whose answer is lost was made nevertheless.
+    page.route("**/api/step", lambda route: (route.fetch(), route.abort()))
+    page.click("#step")
+    shown(page.locator("#message")).not_to_be_empty()
+    page.focus("#search")
+    page.keyboard.press("Enter")
+    shown(page.locator("#found")).to_have_text("step 0, 1 of 1")
+
+
 # ---- time ----
 
 

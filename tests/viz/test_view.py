@@ -651,6 +651,24 @@ def test_steps_are_kept_of_the_latest_computations_only(monkeypatch):
     assert session.answer("step", {"model": models[0], **step})["rows"]  # it begins again
 
 
+def test_a_condition_is_searched_in_the_steps_of_the_page_only():
+    session = Session("pair.pli", PAIR)
+    model = session.answer("begin", {})["model"]
+    question = {"model": model, "query": "p >= 0"}
+
+    def searched(last):
+        return session.answer("where", {**question, "last": last})["steps"]
+
+    session.answer("step", {"model": model, "at": 0, "count": 1, "chosen": [], "rest": "first"})
+    assert searched(1) == [0, 1] and searched(0) == [0]
+    with pytest.raises(Refused, match="There is no configuration 2 on the server"):
+        searched(2)
+    session.answer("first", {"model": model})  # undo leads back to the model
+    assert searched(0) == [0]
+    with pytest.raises(Refused, match="they are 0 to 0"):
+        searched(1)
+
+
 # ---- steps ----
 
 

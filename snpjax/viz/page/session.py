@@ -267,8 +267,10 @@ class Session:
         }
 
     def _first(self, question: Answer, kept: _Kept) -> Answer:
+        """The beginning of a computation; the page has no later steps."""
         del question
         stepper = kept.stepper
+        del stepper.moments[1:]
         # The next question will be a step: it is compiled while somebody looks at the picture.
         threading.Thread(target=self._prepare, args=(stepper,)).start()
         return {"rows": [stepper.row_json(stepper.moments[0], None)]}
@@ -378,8 +380,11 @@ class Session:
         return {"rows": rows}
 
     def _where(self, question: Answer, kept: _Kept) -> Answer:
+        """The steps in which a condition holds, up to the `last` one of the page: the server has
+        more where an answer was lost."""
         holds = condition_of(kept.found.system, _text(question, "query"))
-        return {"steps": np.flatnonzero(holds(kept.stepper.moments)).tolist()}
+        last = _kept_step(question, "last", kept)
+        return {"steps": np.flatnonzero(holds(kept.stepper.moments[: last + 1])).tolist()}
 
     def _property(self, question: Answer, kept: _Kept) -> Answer:
         query = _text(question, "query")

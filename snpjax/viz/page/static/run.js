@@ -279,9 +279,9 @@ export class Run extends EventTarget {
 
   // The steps in which a condition holds, by number.
   async where(query) {
-    const { model, computation } = this;
-    const { steps } = await ask("where", { model, query });
-    return computation === this.computation ? steps : [];
+    const { model, computation, last } = this;
+    const { steps } = await ask("where", { model, query, last });
+    return computation === this.computation ? steps.filter((step) => step <= this.last) : [];
   }
 
   // The shortest path to a configuration of the graph; its configurations by number.
