@@ -1050,10 +1050,10 @@ def test_a_search_ends_when_it_is_cancelled(monkeypatch, call, end):
     found: Future = Future()
     thread = threading.Thread(target=lambda: found.set_result(session.reply(call, question)))
     thread.start()
-    while session._search is None:
+    while not (session._searches and session._searches[0].has_begun):
         time.sleep(0.01)
     session.answer("cancel", {"model": model + 1})  # of another page
-    assert session._search is not None and not session._search[1].is_interrupted
+    assert not session._searches[0].is_cancelled
     session.close() if end == "close" else session.answer("cancel", {"model": model})
     answer, outcome = found.result()
     assert outcome == "answered"
@@ -1062,6 +1062,36 @@ def test_a_search_ends_when_it_is_cancelled(monkeypatch, call, end):
     else:
         assert answer["complete"] < 20
     session.answer("cancel", {"model": model})  # too late
+
+
+def test_a_search_that_waits_can_be_cancelled_and_its_time_has_not_begun(monkeypatch):
+    """Of two pages that wait for the step of a third one, one cancels its search."""
+    monkeypatch.setattr(session_module, "MOST_SECONDS", 5.0)
+    session = Session("lattice.snp.json", model_text(LATTICE, "native")[0])
+    models = [session.answer("begin", {})["model"] for _ in range(2)]
+    patiences = []
+
+    def checked(model, text, patience):
+        patiences.append((patience.is_interrupted, patience.left))
+        raise Refused("seen")
+
+    monkeypatch.setattr(session_module, "checked", checked)
+    question = {"query": "always sum <= 60"}
+    with session._stepping:
+        threads = []
+        for count, model in enumerate(models, start=1):
+            waiting = ["property", {**question, "model": model}]
+            threads.append(threading.Thread(target=session.reply, args=waiting))
+            threads[-1].start()
+            while len(session._searches) < count:
+                time.sleep(0.01)
+        session.answer("cancel", {"model": models[0]})
+        time.sleep(0.2)
+    for thread in threads:
+        thread.join()
+    assert sorted(is_interrupted for is_interrupted, _ in patiences) == [False, True]
+    assert all(left > 4.9 for _, left in patiences)
+    assert not session._searches
 
 
 def test_what_a_format_without_variants_loses_is_named(tmp_path):

@@ -95,6 +95,32 @@ class _Kept:
         return self.computation.stepper
 
 
+class _Search:
+    """A search for a verdict or numbers, which may be cancelled while it waits for other answers.
+    Its time starts when it begins."""
+
+    def __init__(self, computation: _Computation):
+        self.computation = computation
+        self.is_cancelled = False
+        self._patience: Patience | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it waits no longer."""
+        return self._patience is not None
+
+    def begin(self) -> Patience:
+        self._patience = Patience(MOST_SECONDS)
+        if self.is_cancelled:
+            self._patience.interrupt()
+        return self._patience
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+        if self._patience is not None:
+            self._patience.interrupt()
+
+
 class Session:
     """The answers to one server's pages, which open at the computation that decides a `query`, if
     there is one. Each opened or edited text is a model of its own, so that pages do not disturb
@@ -116,7 +142,7 @@ class Session:
         self._computations: OrderedDict[int, _Computation] = OrderedDict()
         self._next = self._characters = 0
         self._is_closed = False
-        self._search: tuple[_Computation, Patience] | None = None
+        self._searches: list[_Search] = []
         self._reading, self._stepping = threading.Lock(), threading.Lock()
         self._readers: Mapping[str, Callable[[Answer], Answer]] = {
             "alive": lambda question: {},
@@ -136,6 +162,8 @@ class Session:
             "go": self._go,
             "replay": self._replay,
             "where": self._where,
+        }
+        self._searchers: Mapping[str, Callable[[Answer, _Kept, Patience], Answer]] = {
             "property": self._property,
             "numbers": self._numbers,
         }
@@ -155,15 +183,15 @@ class Session:
         if call in self._readers:
             with self._reading:
                 return self._readers[call](question)
-        if call not in self._steppers:
+        if call not in {**self._steppers, **self._searchers}:
             raise Refused(f"There is no call {call!r}.")
         with self._reading:
             kept = self._model(question)
-        with self._stepping:
-            if self._is_closed:
-                raise Refused("The server has ended.")
-            self._use(kept.computation)
-            return self._steppers[call](question, kept)
+        if call in self._steppers:
+            with self._computing(kept):
+                return self._steppers[call](question, kept)
+        with self._searching(kept) as search, self._computing(kept):
+            return self._searchers[call](question, kept, search.begin())
 
     def reply(self, call: str, question: Answer) -> tuple[Answer, Outcome]:
         """Answer a request of the page, whatever happens.
@@ -217,9 +245,8 @@ class Session:
         """Answer nothing more that JAX has to compute, and wait until it does not: an interpreter
         that ends meanwhile ends badly (jax 0.10.2, CPU)."""
         self._is_closed = True
-        search = self._search
-        if search is not None:
-            search[1].interrupt()
+        for search in list(self._searches):
+            search.cancel()
         with self._stepping:
             pass
 
@@ -386,10 +413,8 @@ class Session:
         last = _kept_step(question, "last", kept)
         return {"steps": np.flatnonzero(holds(kept.stepper.moments[: last + 1])).tolist()}
 
-    def _property(self, question: Answer, kept: _Kept) -> Answer:
-        query = _text(question, "query")
-        with self._searching(kept) as patience:
-            verdict = checked(kept.found.system, query, patience)
+    def _property(self, question: Answer, kept: _Kept, patience: Patience) -> Answer:
+        verdict = checked(kept.found.system, _text(question, "query"), patience)
         answer = {
             "status": verdict.status.value,
             "text": verdict_text(verdict),
@@ -405,29 +430,34 @@ class Session:
         loop = None if moments[-1].is_halted else verdict.loop
         return {**answer, "rows": self._rows(kept, moments), "loop": loop}
 
-    def _numbers(self, question: Answer, kept: _Kept) -> Answer:
-        most = _number(question, "most")
-        with self._searching(kept) as patience:
-            return numbers_json(kept.found.system, most, patience)
+    def _numbers(self, question: Answer, kept: _Kept, patience: Patience) -> Answer:
+        return numbers_json(kept.found.system, _number(question, "most"), patience)
 
     @contextmanager
-    def _searching(self, kept: _Kept) -> Iterator[Patience]:
-        """The time of a search, which `"cancel"` for the same computation, or `close`, ends
-        early."""
-        patience = Patience(MOST_SECONDS)
-        self._search = kept.computation, patience
-        if self._is_closed:
-            patience.interrupt()
+    def _computing(self, kept: _Kept) -> Iterator[None]:
+        """What uses a computation, one after the other."""
+        with self._stepping:
+            if self._is_closed:
+                raise Refused("The server has ended.")
+            self._use(kept.computation)
+            yield
+
+    @contextmanager
+    def _searching(self, kept: _Kept) -> Iterator[_Search]:
+        """A search, which `"cancel"` for the same computation, or `close`, ends early."""
+        search = _Search(kept.computation)
+        self._searches.append(search)
         try:
-            yield patience
+            yield search
         finally:
-            self._search = None
+            self._searches.remove(search)
 
     def _cancel(self, question: Answer) -> Answer:
-        """End the search for a verdict or numbers of a model; what was found is its answer."""
-        kept, search = self._models.get(_number(question, "model")), self._search
-        if search is not None and kept is not None and search[0] is kept.computation:
-            search[1].interrupt()
+        """End the searches for a verdict or numbers of a model; what was found is the answer."""
+        kept = self._models.get(_number(question, "model"))
+        for search in list(self._searches):
+            if kept is not None and search.computation is kept.computation:
+                search.cancel()
         return {}
 
     def _rows(self, kept: _Kept, moments: list[Moment[Any]]) -> list[dict[str, Any]]:
