@@ -680,6 +680,49 @@ def test_a_check_can_be_cancelled(visit):
     shown(page.locator("#verdict button")).to_have_count(0)
 
 
+def test_a_check_ends_when_another_model_is_shown(visit):
+    page = visit()
+    held = []
+    page.route("**/api/property", lambda route: held.append(route))
+    page.click("#tab-graph")
+    page.fill("#property", "always echo <= 9")
+    page.press("#property", "Enter")
+    shown(page.locator("#verdict button")).to_be_visible()
+    page.click("#tab-system")
+    with page.expect_request("**/api/cancel") as asked:
+        page.keyboard.press("a")
+    assert asked.value.post_data_json["model"] == held[0].request.post_data_json["model"]
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    page.click("#tab-graph")
+    assert page.locator("#prove button.primary").is_enabled()
+    page.fill("#property", "always echo <= 8")
+    page.press("#property", "Enter")
+    shown(page.locator("#verdict button")).to_be_visible()
+    late, own = held
+    late.fulfill(json={"problem": "too late"})  # the answer to the check of the model before
+    own.continue_()
+    shown(page.locator("#verdict")).to_contain_text("always echo <= 8", timeout=PATIENCE)
+    assert "too late" not in page.inner_text("#verdict")
+
+
+def test_a_late_failure_of_an_exploration_is_not_shown_for_another_model(visit):
+    page = visit()
+    held = []
+    page.route("**/api/explore", lambda route: held.append(route))
+    page.click("#tab-graph")
+    page.click("#explore button")
+    shown(page.locator("#graph-status")).to_contain_text("Exploring")
+    page.click("#tab-system")
+    page.keyboard.press("a")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    page.click("#tab-graph")
+    with page.expect_response("**/api/explore"):
+        held[0].fulfill(json={"problem": "too late"})
+    page.click("#tab-text")
+    page.click("#tab-graph")
+    assert page.inner_text("#graph-status") == ""
+
+
 def test_the_loop_of_a_witness_is_played_again_and_again(visit):
     page = visit("ring.pli", RING, query="eventually halted")
     message = "eventually halted: refuted (shown by 1 step, then 2 steps for ever)"

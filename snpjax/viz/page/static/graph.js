@@ -40,7 +40,7 @@ export class GraphView {
       const found = await ask("explore", { model, most: Number(find("most").value) || 1 });
       if (computation === run.computation) this.show(found);
     } catch (error) {
-      this.fail(error);
+      this.fail(error, computation === run.computation);
     }
   }
 
@@ -123,8 +123,8 @@ export class GraphView {
   async go(id) {
     if (id === null || this.found === null) return;
     if (isRecorded) return this.goRecorded(id);
+    const { found } = this;
     try {
-      const { found } = this;
       const path = await this.run.go(id);
       if (path === null || found !== this.found) return; // another model was opened
       this.path = path;
@@ -132,7 +132,7 @@ export class GraphView {
       this.mark();
       this.status.textContent = texts.configurationShown(id, this.run.position);
     } catch (error) {
-      this.fail(error);
+      this.fail(error, found === this.found);
     }
   }
 
@@ -148,9 +148,9 @@ export class GraphView {
     return undefined;
   }
 
-  fail(error) {
+  fail(error, isShown) {
     if (!(error instanceof Refusal)) throw error;
-    this.status.textContent = error.message;
+    if (isShown) this.status.textContent = error.message;
   }
 }
 

@@ -9,6 +9,7 @@ export class Properties {
     this.run = run;
     this.place = find("verdict");
     this.found = null; // the last verdict, or numbers
+    this.search = null; // the one that runs: { model }
     run.addEventListener("proved", ({ detail: { status, text, rows } }) => {
       this.answer({ status, text }, rows === null ? "" : texts.witnessShown);
     });
@@ -18,6 +19,7 @@ export class Properties {
     });
     find("numbers").addEventListener("click", () => this.numbers());
     run.addEventListener("opened", () => {
+      this.abandon();
       this.found = null;
       this.say(null);
       for (const part of document.querySelectorAll(".numbers")) part.hidden = run.isNet;
@@ -45,27 +47,39 @@ export class Properties {
   }
 
   async attempt(action) {
-    const buttons = [find("numbers"), find("prove").querySelector("button.primary")];
-    if (buttons.some((button) => button.disabled)) return; // one answer replaces no other that is awaited
+    if (this.search !== null) return; // one answer replaces no other that is awaited
+    const search = { model: this.run.model };
+    this.begin(search);
     this.say("working", texts.working);
     // Python answers a notebook only when it has ended what it does.
     if (!isFramed) this.place.append(element("button", { type: "button", click: () => this.cancel() }, texts.cancel));
-    for (const button of buttons) button.disabled = true;
     try {
       await action();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.say("refused", error.message);
+      if (search === this.search) this.say("refused", error.message);
     } finally {
-      for (const button of buttons) button.disabled = false;
+      if (search === this.search) this.begin(null);
     }
+  }
+
+  begin(search) {
+    this.search = search;
+    for (const button of [find("numbers"), find("prove").querySelector("button.primary")]) button.disabled = search !== null;
   }
 
   // The answer is then what was found until now.
   cancel() {
-    ask("cancel", { model: this.run.model }).catch((error) => {
+    ask("cancel", { model: this.search.model }).catch((error) => {
       if (!(error instanceof Refusal)) throw error;
     });
+  }
+
+  // Another model is shown, whose steps do not wait for the search.
+  abandon() {
+    if (this.search === null) return;
+    if (!isFramed) this.cancel();
+    this.begin(null);
   }
 
   // What was found, here or before it was recorded.
