@@ -8,6 +8,7 @@ import pytest
 import snpjax as snp
 from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
+from snpjax.viz.page.assets import asset
 from tests.support.browser import NATURALS, PATIENCE, chromium as chromium, shown, visit as visit
 
 
@@ -118,6 +119,39 @@ def test_undo_restores_the_drawing(visit):
         page.locator("#tool-undo:not([disabled])").click()
     shown(page.locator("#tool-undo")).to_be_disabled()
     assert places(page) == before and lines(page) == arrows
+
+
+def test_of_large_models_fewer_drawings_are_kept(visit):
+    page = visit()
+    kept = """async ([size, count]) => {
+      const { Network } = await import("./static/network.js");
+      const standings = () => ({ places: { size } });
+      const network = { drawings: new Map(), run: { model: 0 }, standings };
+      for (; network.run.model < count; network.run.model += 1) Network.prototype.keep.call(network);
+      return [...network.drawings.keys()];
+    }"""
+    assert page.evaluate(kept, [10, 250]) == list(range(50, 250))
+    assert page.evaluate(kept, [100_000, 12]) == list(range(7, 12))
+    assert page.evaluate(kept, [1_000_000, 3]) == [2]
+
+
+def test_a_model_whose_drawing_is_not_kept_stands_where_its_text_says(visit):
+    script = asset("static/network.js").decode().replace("500_000", "1")
+    page = opened(visit, PLACED, scripts={"network.js": script})
+    sum_ = page.locator("#network .neuron").nth(3)
+    places = []
+    for _ in range(2):
+        places.append(sum_.get_attribute("transform"))
+        x, y, *_ = sum_.bounding_box().values()
+        page.mouse.move(x + 10, y + 10)
+        page.mouse.down()
+        page.mouse.move(x + 40, y + 30, steps=2)
+        with page.expect_response("**/api/change"):
+            page.mouse.up()
+        shown(page.locator("#tool-undo")).to_be_enabled()
+    for place in reversed(places):
+        page.keyboard.press("Control+z")
+        shown(sum_).to_have_attribute("transform", place)
 
 
 def test_neurons_that_were_placed_are_never_scaled(visit):

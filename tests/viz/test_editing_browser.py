@@ -696,6 +696,37 @@ def test_a_run_pauses_at_a_condition(visit):
     assert spikes(page)[2] == 2
 
 
+_FORGOTTEN = """async () => {
+  const { Run } = await import("./static/run.js");
+  const run = new Run();
+  const row = (step, fired) => ({ step, spikes: [step], timers: [], pending: [], flights: [],
+    options: [], subsets: [], taken: [], halted: false, fired, emitted: [], outputs: null });
+  const other = (rule) => [row(1, [[0, rule, "a -> a"]]), row(2, [])];
+  run.begin({ model: 0, computation: 0, system: { neurons: [{ spikes: 0 }] } });
+  run.take(0, [row(0, []), ...other(0)]);
+  run.kept.push({ name: "a branch", rows: [...run.rows] });
+  const references = run.rows.map((own) => new WeakRef(own));
+  for (let rule = 1; rule <= 6; rule += 1) {
+    run.take(1, other(rule));
+    references.push(...run.rows.slice(1).map((own) => new WeakRef(own)));
+  }
+  const last = run.rows[2];
+  run.take(1, other(6)); // the same steps again
+  if (run.rows[2] !== last) throw new Error("known steps of the computation");
+  run.take(1, other(0));
+  if (!run.rows.every((own, at) => own === run.kept[0].rows[at])) throw new Error("of the branch");
+  window.held = { run, references };
+}"""
+
+
+def test_steps_that_no_branch_has_are_forgotten(visit):
+    page = visit()
+    page.evaluate(_FORGOTTEN)
+    page.context.new_cdp_session(page).send("HeapProfiler.collectGarbage")
+    left = page.evaluate("held.references.filter((own) => own.deref() !== undefined).length")
+    assert left == 3  # the rows that are shown
+
+
 def test_branches_are_kept_and_walked(visit):
     page = visit()
     step(page, 4)

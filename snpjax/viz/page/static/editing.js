@@ -305,6 +305,7 @@ export class Editing {
     const [before, after] = [[...this.before], [...this.after]]; // which a new system changes
     if (this.stem(answer.name) === this.stem(this.now.name)) this.network.remember();
     else this.network.forget(); // of another file
+    this.network.expectModel(answer);
     this.show(answer, [], { isEdit: true });
     [this.before, this.after] = [before, after];
     this.renew();

@@ -16,7 +16,9 @@ const MOST_LETTERS = 34;
 const GAP = 36; // between neurons and their copies
 const MOST_FAR = 8;
 const NEW_IN_NET = { width: 80, height: 64 }; // a place or a transition
-const MOST_DRAWINGS = 200; // of models that undo leads to
+// Drawings that are kept, of models that undo leads to, and the neurons in all of them.
+const [MOST_DRAWINGS, MOST_DRAWN] = [200, 500_000];
+const MOST_WIDTHS = 20_000;
 const FONTS = {
   name: "600 13px system-ui, sans-serif",
   rule: "12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
@@ -34,6 +36,7 @@ function width(text, font) {
   if (known !== undefined) return known;
   pen.font = FONTS[font];
   const measured = pen.measureText(text).width;
+  if (widths[font].size >= MOST_WIDTHS) widths[font].clear();
   widths[font].set(text, measured);
   return measured;
 }
@@ -220,8 +223,20 @@ export class Network extends EventTarget {
 
   // Undo leads back to what this model looked like.
   keep() {
-    this.drawings.set(this.run.model, this.standings());
-    if (this.drawings.size > MOST_DRAWINGS) this.drawings.delete(this.drawings.keys().next().value);
+    const { drawings } = this;
+    drawings.delete(this.run.model); // it becomes the latest one
+    drawings.set(this.run.model, this.standings());
+    let drawn = [...drawings.values()].reduce((sum, { places }) => sum + places.size, 0);
+    for (const [model, { places }] of drawings) {
+      if (drawings.size === 1 || (drawings.size <= MOST_DRAWINGS && drawn <= MOST_DRAWN)) break;
+      drawings.delete(model);
+      drawn -= places.size;
+    }
+  }
+
+  // Undo leads to a model whose drawing is no longer kept: it stands where its text says, if it does.
+  expectModel({ model, system }) {
+    if (!this.drawings.has(model) && system.positions) this.before = null;
   }
 
   // A model that was read again has another number, and is drawn as it was.

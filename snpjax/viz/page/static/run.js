@@ -15,7 +15,6 @@ const CONFIGURATION = ["spikes", "timers", "pending", "flights", "network", "opt
 
 // What a step has done.
 const STEP = ["fired", "taken", "emitted"];
-const MOST_NEXTS = 20;
 
 const OF_SYSTEM = {
   counted: texts.spikes,
@@ -49,7 +48,6 @@ export class Run extends EventTarget {
   clear() {
     this.model = null;
     this.computation = null; // its number, which models share that differ in positions only
-    this.beginning = {}; // stands before its first row
     this.system = null;
     this.rows = [];
     this.position = 0;
@@ -58,8 +56,7 @@ export class Run extends EventTarget {
     this.rest = 0; // a seed, or "first"
     this.until = ""; // the condition at which a run pauses
     this.reached = false; // whether the last answer ended there
-    this.kept = []; // branches that a file holds
-    this.nexts = new WeakMap(); // the steps that were made from a row
+    this.kept = []; // the branches; at first those that a file holds
     this.loop = null; // the row that the last one repeats, if they go round for ever
     this.loops = new WeakMap(); // the same by the last row
     this.busy = false;
@@ -146,22 +143,22 @@ export class Run extends EventTarget {
     return ![...this.chosen].every(isDone);
   }
 
-  // Steps that were made before stay the same rows.
-  known(row) {
-    const before = this.rows.at(-1) ?? this.beginning;
-    const nexts = this.nexts.get(before) ?? [];
-    const same = nexts.find((other) => areSame(row, other) && STEP.every((name) => JSON.stringify(row[name]) === JSON.stringify(other[name])));
-    if (same !== undefined) return same;
-    this.nexts.set(before, [...nexts.slice(-MOST_NEXTS), row]);
-    return row;
+  // Steps that one of these computations has after the same ones stay the same rows.
+  known(row, computations) {
+    const at = this.rows.length;
+    const isSame = (other) => areSame(row, other) && STEP.every((name) => JSON.stringify(row[name]) === JSON.stringify(other[name]));
+    const after = computations.filter((rows) => rows.length > at && rows[at - 1] === this.rows[at - 1]);
+    return [...new Set(after.map((rows) => rows[at]))].find(isSame) ?? row;
   }
 
   // Rows from a number on; what was there is forgotten.
   take(from, rows, loop = null) {
     this.loop = loop;
-    if (from < this.rows.length && !this.row.isBlank) {
-      this.dispatchEvent(new CustomEvent("left", { detail: [...this.rows] }));
+    const before = [...this.rows];
+    if (from < before.length && !this.row.isBlank) {
+      this.dispatchEvent(new CustomEvent("left", { detail: before }));
     }
+    const computations = [before, ...this.kept.map((branch) => branch.rows)];
     this.rows.length = from;
     for (const row of rows) {
       row.network ??= this.rows.at(-1)?.network ?? null;
@@ -176,7 +173,7 @@ export class Run extends EventTarget {
       row.offers = offersOf(row.subsets ?? []);
       row.done = new Map(row.fired.map(([neuron, ...rest]) => [neuron, rest]));
       row.sent = new Map(row.emitted);
-      this.rows.push(this.known(row));
+      this.rows.push(this.known(row, computations));
     }
     if (loop !== null) this.loops.set(this.rows.at(-1), loop);
   }
