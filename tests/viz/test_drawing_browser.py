@@ -127,7 +127,10 @@ def test_of_large_models_fewer_drawings_are_kept(visit):
       const { Network } = await import("./static/network.js");
       const standings = () => ({ places: { size } });
       const network = { drawings: new Map(), run: { model: 0 }, standings };
-      for (; network.run.model < count; network.run.model += 1) Network.prototype.keep.call(network);
+      for (let model = 0; model < count; model += 1) {
+        network.run.model = model;
+        Network.prototype.keep.call(network);
+      }
       return [...network.drawings.keys()];
     }"""
     assert page.evaluate(kept, [10, 250]) == list(range(50, 250))

@@ -748,6 +748,45 @@ def test_branches_are_kept_and_walked(visit):
     assert spikes(page) == first
 
 
+def test_branches_are_compared_only_where_they_are_shown(visit):
+    page = visit()
+    branched(page)
+    page.click("#show-table")
+    count = """() => {
+      window.changed = 0;
+      const place = document.getElementById("history-branches");
+      new MutationObserver((all) => (changed += all.length)).observe(place, { childList: true });
+    }"""
+    page.evaluate(count)
+    before = page.locator("#history-branches").text_content()
+    page.click("#back")
+    shown(page.locator("#where")).to_have_text("step 1 of 2")
+    assert page.evaluate("changed") == 0
+    page.click("#show-branches")
+    shown(page.locator("#history-branches")).not_to_have_text(before)
+    assert page.evaluate("changed") > 0
+
+
+def test_a_file_has_branches_that_were_never_shown(visit, tmp_path):
+    """Also that which is shown has its name in the file."""
+    page = visit()
+    step(page, 2)
+    page.click("#to-start")
+    taken = page.locator("#choices .option:has(.taken)").inner_text()
+    page.locator("#choices .option").filter(has_not_text=taken).last.click()
+    page.click("#step")
+    shown(page.locator("#where")).to_have_text("step 1 of 1")
+    page.click("#picture")
+    with saved(page) as waiting:
+        page.click("#picture-page")
+    path = tmp_path / "run.html"
+    waiting.value.save_as(path)
+    file = visit(url=f"file://{path}")
+    file.click("#show-branches")
+    shown(file.locator("#history-branches .own input")).to_have_value("branch 2")
+    shown(file.locator("#history-branches li:not(.own) input")).to_have_value("branch 1")
+
+
 def test_names_stay_with_their_branches(visit, tmp_path):
     page = visit()
     branched(page)

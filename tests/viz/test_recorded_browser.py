@@ -64,6 +64,7 @@ def test_a_configuration_of_the_graph_leads_to_its_step_in_the_run_or_a_branch(v
     choose("0,1,0")  # of the branch
     shown(file.locator("#where")).to_have_text("step 1 of 2")
     shown(here).to_contain_text("<0,1,0>")
+    file.click("#show-branches")
     shown(file.locator("#history-branches .own input")).to_have_value("branch 1")
     choose("0,3,0")
     shown(status).to_contain_text("Neither the recorded run nor a recorded branch visits")

@@ -21,6 +21,8 @@ export class Branches {
     });
     run.addEventListener("left", ({ detail }) => this.leave(detail));
     run.addEventListener("moved", () => this.show());
+    this.isLate = false; // whether they changed while they were hidden
+    new ResizeObserver(() => this.isLate && this.show()).observe(this.place);
   }
 
   // A computation, which another one may replace from some step on, is a branch.
@@ -42,13 +44,20 @@ export class Branches {
     return this.branches.find((branch) => this.run.rows.includes(branch.rows.at(-1)));
   }
 
+  // Where there are others, the computation that is shown has a name, too.
+  nameOwn() {
+    if (this.others.length > 0) this.leave([...this.run.rows]);
+  }
+
   show() {
+    this.isLate = this.place.clientWidth === 0;
+    if (this.isLate) return undefined;
     const { run, others } = this;
     if (run.system === null) return fill(this.place);
     if (others.length === 0) {
       return fill(this.place, hint(texts.oneComputation));
     }
-    this.leave([...run.rows]); // it has a name, too
+    this.nameOwn();
     const name = this.own === undefined ? null : this.nameField(this.own);
     const own = element("li", { class: "own" }, name, element("strong", {}, texts.shownBranch), ` ${texts.steps(run.last)}`);
     fill(this.place, element("ul", { class: "branches" }, own, ...others.map((branch) => this.item(branch))));

@@ -39,7 +39,7 @@ const table = new Table(run);
 const raster = new Raster(run, find("history-raster"));
 const counts = new Counts(run, find("history-counts"));
 const branches = new Branches(run, (text) => transport.say(text));
-historyTabs(["table", "raster", "counts", "branches"], { raster, counts });
+historyTabs(["table", "raster", "counts", "branches"], { raster, counts, branches });
 
 const incoming = new Incoming({
   isTyped: () => editor.draft() !== null || inspector.holdsText,
@@ -193,6 +193,7 @@ function legend() {
 
 // What is shown, with its branches and the graph, as a file that needs no server.
 async function savePage() {
+  branches.nameOwn();
   const question = { model: run.model, run: run.recorded(branches.own?.name, branches.others, { graph: graph.found, verdict: properties.found }) };
   const { name, text } = await ask("page", question);
   saveAs(name, new Blob([text], { type: "text/html" }));
