@@ -669,6 +669,32 @@ def test_a_condition_is_searched_in_the_steps_of_the_page_only():
         searched(1)
 
 
+@pytest.mark.parametrize("error", [Refused, RuntimeError])
+@pytest.mark.parametrize("call", ["replay", "go"])
+def test_a_computation_that_cannot_be_made_again_changes_nothing(monkeypatch, call, error):
+    """Whatever fails: its second step here."""
+    session = Session("pair.pli", PAIR)
+    model = session.answer("begin", {})["model"]
+    stepper = session._models[model].stepper
+    session.answer("explore", {"model": model, "most": 20})
+    for at in range(2):
+        stepper.step(at, {}, "first")
+    before, after = list(stepper.moments), stepper.after
+
+    def failing(moment, *arguments):
+        if len(stepper.moments) == 2:
+            raise error("it fails")
+        return after(moment, *arguments)
+
+    monkeypatch.setattr(stepper, "after", failing)
+    step = {"chosen": [], "rest": "first"}
+    depths = session._models[model].computation.graph.depths.tolist()
+    question = {"at": 0, "steps": [step] * 2, "configuration": depths.index(2)}
+    with pytest.raises(error, match="it fails"):
+        session.answer(call, {"model": model, **question})
+    assert stepper.moments == before
+
+
 # ---- steps ----
 
 

@@ -92,8 +92,7 @@ def replayed(
     **Raises:** `Refused` where that cannot be made by rules; the computation is then the one that
     it was.
     """
-    before = list(stepper.moments)
-    try:
+    with stepper.all_or_none():
         made = [stepper.moments[0]]
         for at, rules in enumerate(rows):
             if made[-1].is_halted:
@@ -108,9 +107,6 @@ def replayed(
         if not are_same:
             raise Refused("This computation has choices that are not rules: it is not shown.")
         return made
-    except Refused:
-        stepper.moments = before  # which the page still shows
-        raise
 
 
 def _cut(

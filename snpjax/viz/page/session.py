@@ -394,16 +394,15 @@ class Session:
         """Steps after number `at`, each as it was chosen: those of a branch that was left."""
         at, steps = _kept_step(question, "at", kept), _objects(question, "steps")
         rows: list[dict[str, Any]] = []
-        stepper, before = kept.stepper, list(kept.stepper.moments)
-        for number, step in enumerate(steps, start=at):
-            chosen, rest, subsets = _pairs(step, "chosen"), _rest(step), _subsets(step)
-            some, refused = next_rows(
-                kept.found.system, stepper, number, 1, chosen, rest, subsets=subsets
-            )
-            if refused is not None:
-                stepper.moments = before  # which the page still shows
-                raise refused
-            rows += some
+        with kept.stepper.all_or_none():
+            for number, step in enumerate(steps, start=at):
+                chosen, rest, subsets = _pairs(step, "chosen"), _rest(step), _subsets(step)
+                some, refused = next_rows(
+                    kept.found.system, kept.stepper, number, 1, chosen, rest, subsets=subsets
+                )
+                if refused is not None:
+                    raise refused
+                rows += some
         return {"rows": rows}
 
     def _where(self, question: Answer, kept: _Kept) -> Answer:

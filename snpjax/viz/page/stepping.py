@@ -1,7 +1,8 @@
 """A system stepped by hand: from any configuration seen so far, by chosen rules."""
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias
 
@@ -127,6 +128,17 @@ class AbstractStepper(abc.ABC, Generic[SolutionT]):
         del self.moments[at + 1 :]
         self.moments.append(moment)
         return moment
+
+    @contextmanager
+    def all_or_none(self) -> Iterator[None]:
+        """Steps of which all are made, or none: if one fails, the computation is the one before,
+        which the page still shows."""
+        before = list(self.moments)
+        try:
+            yield
+        except BaseException:
+            self.moments = before
+            raise
 
     def _number_of_subset(
         self,
