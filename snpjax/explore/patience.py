@@ -30,7 +30,7 @@ class Patience:
 
     @classmethod
     def of(cls, seconds: "float | Patience | None") -> "Patience":
-        """The patience itself, or one of these seconds."""
+        """Return `seconds` if it is a `Patience`, else a new one with that limit."""
         return seconds if isinstance(seconds, Patience) else cls(seconds)
 
     @property

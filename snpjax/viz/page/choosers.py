@@ -1,5 +1,4 @@
-"""Who chooses something else than rules in a system: neurons their synapses, astrocytes their
-decisions."""
+"""Choices other than rules: the synapses of plasticity rules, and the decisions of astrocytes."""
 
 import abc
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from .subsets import (
 
 
 class AbstractChoosers(abc.ABC):
-    """Who chooses something else than rules: neurons their synapses, astrocytes their decisions."""
+    """Choices other than rules: of neurons their synapses, of astrocytes their decisions."""
 
     system: SpikingSystem
 
@@ -97,7 +96,7 @@ class AstrocyteChoosers(AbstractChoosers):
 
 
 def choosers_of(system: SpikingSystem) -> AbstractChoosers:
-    """Who chooses something else than rules in a system."""
+    """The choices other than rules in a system."""
     if isinstance(system.variant, Astrocytes):
         return AstrocyteChoosers(system)
     if system.is_growing or system.plastic_rules is None:

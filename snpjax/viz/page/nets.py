@@ -29,7 +29,7 @@ CHOOSER = -1
 
 class NetStepper(AbstractStepper[NetSolution]):
     """The markings of a net. One transition fires in a step, in its maximal multiplicity: `CHOOSER`
-    selects it, in order of priority. A net with a total order of its own leaves no choice."""
+    selects it, in order of priority. A net with a total order leaves no choice."""
 
     words = ("marking", "net")
 
@@ -114,7 +114,7 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
     """A net as the page draws it, see `system_json`: nodes are places, then transitions.
 
     Transitions have the nodes that they have priority over, `beats`, and in a net with a total
-    order of its own their position in it, `rank`, from 1. There only given priorities are shown.
+    order their position in it, `rank`, from 1. There only given priorities are shown.
     """
     places = [
         {"name": net.place_name(p), "label": f"p {p}", "spikes": exact(int(net.marking[p]))}
@@ -151,7 +151,7 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
         "output": [],
         "astrocytes": [],
         "positions": None if positions is None else positions.tolist(),
-        "remarks": [] if net.order is None else ["an order of its own"],
+        "remarks": [] if net.order is None else ["total order of the transitions"],
         "grows": False,
         "changes": False,
     }

@@ -70,8 +70,8 @@ def page_of(found: OpenedModel, run: Mapping[str, Any]) -> str:
     **Arguments:**
 
     - `found`: the opened model.
-    - `run`: the `rows` of a computation, and maybe other `branches` and a `graph`, as the page has
-      them.
+    - `run`: the `rows` of a computation; optionally its name as a `branch`, the other `branches`,
+      the `graph` and the `verdict`, as the page has them.
 
     **Returns:** the HTML text.
     """

@@ -261,7 +261,7 @@ def edited_text(
 
 
 def is_alone(format: Format) -> bool:
-    """Whether a text is all there is of a model: HSN names other files, which a page has not."""
+    """Whether a text holds all of a model: HSN names other files, which the page does not have."""
     return "sub-nets" not in format.keeps
 
 
