@@ -688,8 +688,9 @@ def test_a_computation_that_cannot_be_made_again_changes_nothing(monkeypatch, ca
 
     monkeypatch.setattr(stepper, "after", failing)
     step = {"chosen": [], "rest": "first"}
-    depths = session._models[model].computation.graph.depths.tolist()
-    question = {"at": 0, "steps": [step] * 2, "configuration": depths.index(2)}
+    graph = session._models[model].computation.graph
+    assert graph is not None
+    question = {"at": 0, "steps": [step] * 2, "configuration": graph.depths.tolist().index(2)}
     with pytest.raises(error, match="it fails"):
         session.answer(call, {"model": model, **question})
     assert stepper.moments == before
