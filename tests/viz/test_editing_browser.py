@@ -50,6 +50,13 @@ def text_of(page):
     return text
 
 
+def answered(page, held):
+    """Let the oldest question that was held back be answered."""
+    while not held:
+        page.wait_for_timeout(20)
+    held.pop(0).continue_()
+
+
 # ---- editing ----
 
 
@@ -923,3 +930,45 @@ def test_a_late_answer_about_the_same_model_changes_nothing(visit):
     assert page.inner_text("#where") == "step 1 of 1"
     page.unroute("**/api/first")
     step(page)
+
+
+@pytest.mark.parametrize(
+    ("field", "key"), [("rules", "a"), ("name", "d"), ("input", "Backspace"), ("weight", "a")]
+)
+def test_an_answer_leaves_the_focus_and_the_text_to_a_field(visit, field, key):
+    page = visit()
+    held = []
+    page.route("**/api/change", lambda route: held.append(route))
+    neuron(page, "echo").click()
+    with page.expect_request("**/api/change"):
+        page.keyboard.press("Alt+ArrowRight")
+        if field == "weight":
+            page.locator("#network .edge .grip").first.dispatch_event("click")
+        page.locator(f"#edit-{field}").press("End")
+        page.keyboard.type("12")
+        page.keyboard.press("ArrowLeft")
+    text = page.input_value(f"#edit-{field}")
+    answered(page, held)
+    shown(page.locator("#tool-undo")).to_be_enabled()
+    shown(page.locator(f"#edit-{field}")).to_be_focused()
+    page.keyboard.press(key)
+    at = len(text) - 1
+    expected = text[: at - 1] + text[at:] if key == "Backspace" else text[:at] + key + text[at:]
+    shown(page.locator(f"#edit-{field}")).to_have_value(expected)
+    assert page.locator("#network .neuron").count() == 3 and not held
+
+
+def test_a_half_typed_name_is_applied_when_its_field_is_left_after_an_answer(visit):
+    page = visit()
+    held = []
+    page.route("**/api/change", lambda route: held.append(route))
+    neuron(page, "echo").click()
+    with page.expect_request("**/api/change"):
+        page.keyboard.press("Alt+ArrowRight")
+        page.locator("#edit-name").press("End")
+        page.keyboard.type("2")
+    answered(page, held)
+    page.unroute("**/api/change")
+    shown(page.locator("#tool-undo")).to_be_enabled()
+    page.keyboard.press("Tab")
+    shown(neuron(page, "echo2")).to_have_count(1)

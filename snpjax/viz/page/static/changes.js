@@ -15,6 +15,13 @@ export function changesOf(rows, position) {
   };
 }
 
+// Gives the number in one system of a neuron of another: by its name, or its place where it was renamed.
+export function renumbering(before, after) {
+  const numbers = new Map(after.neurons.map(({ name }, neuron) => [name, neuron]));
+  const isAsLarge = before.neurons.length === after.neurons.length;
+  return (neuron) => numbers.get(before.neurons[neuron]?.name) ?? (isAsLarge ? neuron : undefined);
+}
+
 export const keyOf = ([source, target]) => `${source} ${target}`;
 
 // The neuron from which each created one came, in the rows up to a position.

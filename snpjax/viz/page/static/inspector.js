@@ -14,6 +14,7 @@ export class Inspector {
     this.name = null; // of the neuron whose fields are there
     this.of = null; // the system that it is in
     this.drafts = new Map(); // what is typed and not applied, by the names of neurons
+    this.sent = new WeakMap(); // what was sent of the text of fields, which are left then
     this.run = run;
     this.place = find("neuron");
     this.neuron = null;
@@ -171,6 +172,7 @@ export class Inspector {
         return;
       }
       name = field.value.trim(); // Enter also changes the field
+      this.send(field);
       const before = this.name;
       const isFree = run.names().every((other) => other !== name);
       const wanted = name;
@@ -238,6 +240,7 @@ export class Inspector {
       if (typeof operations === "string") return void refuse(operations);
       accept();
       sent = field.value; // Enter also changes the field
+      this.send(field);
       const keep = (text) => {
         sent = null;
         if (field.isConnected) refuse(text);
@@ -284,6 +287,7 @@ export class Inspector {
       const isRight = counts.every((count) => /^-?\d+$/.test(count));
       if (!isRight) return refuse(texts.notATrain);
       train = counts;
+      this.send(field);
       accept();
       change({ do: "input", train: counts.length === 0 ? null : counts.map((count) => (Number.isSafeInteger(Number(count)) ? Number(count) : count)) }, { refuse });
     };
@@ -330,6 +334,7 @@ export class Inspector {
       const ends = [edge.source, edge.target];
       const operations = [{ do: "connect", kind: edge.shape ?? "", synapses: [[...ends, of(weight)]] }];
       if (delay && of(delay) !== edge.delay) operations.push({ do: "delay", synapses: [[...ends, of(delay)]] });
+      this.send(...[weight, delay].filter(Boolean));
       this.onchange?.(operations, { edge });
     };
     const form = element(
@@ -390,7 +395,29 @@ export class Inspector {
   // Whether a field holds something that is not applied.
   get isChanged() {
     const fields = [...this.place.querySelectorAll("input:not([type=checkbox]), textarea")];
-    return fields.some((field) => field.value !== (field === this.rules ? this.before : field.defaultValue));
+    return fields.some((field) => this.differs(field));
+  }
+
+  // Whether a field holds something else than the system.
+  differs(field) {
+    return field.value !== (field === this.rules ? this.before : field.defaultValue);
+  }
+
+  // The field that has the focus, or null; one whose text was sent is left.
+  get field() {
+    const field = document.activeElement.closest("#neuron :is(input:not([type=checkbox]), textarea)");
+    return field === null || this.sent.get(field) === field.value ? null : field;
+  }
+
+  // Type a text again in a field that was rebuilt. Browsers take it for its own text, not for a change.
+  retype(field, text) {
+    field.value = text;
+    const change = () => field.isConnected && field.dispatchEvent(new Event("change"));
+    field.addEventListener("blur", () => setTimeout(change), { once: true });
+  }
+
+  send(...fields) {
+    for (const field of fields) this.sent.set(field, field.value);
   }
 
   // Whether something is not applied, of this neuron or of another one.
@@ -493,6 +520,7 @@ export class Inspector {
     event.preventDefault();
     clearTimeout(this.timer);
     this.drafts.delete(this.name); // it is applied here, not as fields that are left
+    this.send(this.spikes, this.rules);
     await this.next(async () => {
       try {
         const { neuron, typed } = this;

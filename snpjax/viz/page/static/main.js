@@ -2,6 +2,7 @@
 
 import { ask, insist, isFramed, isRecorded, listen, recording, Refusal, report, watchServer, whenReturned } from "./backend.js";
 import { Branches } from "./branches.js";
+import { renumbering } from "./changes.js";
 import { Choices } from "./choices.js";
 import { collapsible, helpDialog, listenForKeys, pictureDialog, saveDialog, Tabs, Transport } from "./controls.js";
 import { element, fill, fillTexts, find, saveAs } from "./dom.js";
@@ -110,6 +111,7 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   const { activeElement } = document;
   const isFree = isEdit && activeElement === document.body; // a key was pressed
   const hadFocus = isFree || activeElement.closest("#network, #neuron, #network-empty") !== null;
+  const typed = isEdit && answer.read ? typing(answer.system) : null;
   opened = answer;
   saves.resume(answer);
   editor.show(answer);
@@ -137,13 +139,39 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   legend();
   find("tab-graph").hidden = isRecorded && !begun.graph && !begun.verdict;
   editing.shown(answer, { isEdit });
-  network.choose(selected);
-  if (hadFocus) network.focus(selected.at(-1)); // what had it is no longer there
+  const isTyped = typed !== null && typed.resume();
+  if (!isTyped) network.choose(selected);
+  if (hadFocus && !isTyped) network.focus(selected.at(-1)); // what had it is no longer there
   if (answer.remarks?.length > 0) inspector.say(answer.remarks);
   if (answer.findings.length > 0) transport.say(answer.findings[0].message);
   if (!isOther) return void (note === null || transport.say(note));
   // It is drawn; what may happen in it is said when that is compiled.
   transport.attempt(async () => (await (answer.query ? run.witness(answer.query) : run.first())) ?? note);
+}
+
+// The field of the panel in which somebody types, and a function that selects what it belongs to in
+// another system and goes on there: it gives whether that is possible. Null if nobody types.
+function typing(system) {
+  const { field } = inspector;
+  if (field === null || run.system === null) return null;
+  const { id, value, selectionStart, selectionEnd, scrollTop } = field;
+  const isChanged = inspector.differs(field);
+  // A browser reports the change of a field that is removed. The inspector keeps these two itself.
+  if (!["edit-spikes", "edit-rules"].includes(id)) field.value = field.defaultValue;
+  const { nodes, edge } = network.selection;
+  const numberOf = renumbering(run.system, system);
+  const resume = () => {
+    const ends = edge && { source: numberOf(edge.source), target: numberOf(edge.target), shape: edge.shape };
+    network.choose([...nodes].map(numberOf).filter((neuron) => neuron !== undefined), network.sameEdge(ends));
+    const own = find(id);
+    if (own === null) return false;
+    own.focus();
+    if (isChanged) inspector.retype(own, value);
+    own.setSelectionRange(selectionStart, selectionEnd);
+    own.scrollTop = scrollTop;
+    return true;
+  };
+  return { resume };
 }
 
 // What can be done with an empty drawing.
@@ -256,14 +284,8 @@ inspector.onedit = (answer, neuron) => {
 };
 // Fields that were left are applied; what is selected and typed meanwhile stays.
 inspector.onleft = (answer) => {
-  const field = document.activeElement.closest("#neuron input, #neuron textarea");
-  const isTyped = field && field.value !== (field === inspector.rules ? inspector.before : field.defaultValue);
   network.remember();
   shown(answer, [...network.selection.nodes], { isEdit: true });
-  const own = field && find(field.id);
-  if (!own) return;
-  if (isTyped) own.value = field.value;
-  own.focus();
 };
 inspector.onrefused = (text) => transport.say(text);
 inspector.onchange = (operations, options) => editing.change(operations, options);
