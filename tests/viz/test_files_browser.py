@@ -15,6 +15,9 @@ from tests.support.browser import (
 
 pytestmark = pytest.mark.browser
 
+ASKS = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+OTHER = NATURALS.replace("echo", "mirror")
+
 
 def opened(page, name, data):
     page.set_input_files(
@@ -100,30 +103,28 @@ def test_rules_with_errors_stay_with_their_neuron(visit):
 
 def test_leaving_an_edited_system_asks(visit):
     page = visit()
-    asks = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
-    assert not page.evaluate(asks)
+    assert not page.evaluate(ASKS)
     text = page.input_value("#text")
     page.click("#tab-text")
     page.fill("#text", text.replace("@ms(echo) = a;", "@ms(echo) = a*7;"))
     shown(page.locator("#subtitle")).to_contain_text("edited")
-    assert page.evaluate(asks)
+    assert page.evaluate(ASKS)
     page.click("#save")
     page.fill("#save-name", "mine")
     with saved(page) as waiting:
         page.click("#save-now")
     assert waiting.value.suggested_filename == "mine.pli"
     shown(page.locator("#subtitle")).not_to_contain_text("edited")
-    assert not page.evaluate(asks)
+    assert not page.evaluate(ASKS)
     page.fill("#text", text)
     shown(page.locator("#subtitle")).to_contain_text("edited")
     opened(page, "wrong.pli", f"{NATURALS}}}".encode())
     shown(page.locator("#findings li")).not_to_have_count(0)
-    assert page.evaluate(asks)  # the edited system is still open
+    assert page.evaluate(ASKS)  # the edited system is still open
 
 
 def test_an_edited_system_that_another_file_replaced_is_not_lost(visit):
     page = visit()
-    asks = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
     page.keyboard.press("a")
     shown(page.locator("#subtitle")).to_contain_text("edited")
     page.click("#save")
@@ -133,7 +134,7 @@ def test_an_edited_system_that_another_file_replaced_is_not_lost(visit):
     shown(page.locator("#subtitle")).to_contain_text("edited")
     opened(page, "other.pli", NATURALS.replace("echo", "mirror").encode())
     shown(neuron(page, "mirror")).to_have_count(1)
-    assert page.evaluate(asks)
+    assert page.evaluate(ASKS)
     page.click("#tool-undo")
     shown(page.locator("#network .neuron")).to_have_count(4)
     page.click("#save")
@@ -141,7 +142,7 @@ def test_an_edited_system_that_another_file_replaced_is_not_lost(visit):
         page.click("#save-now")
     page.click("#tool-redo")
     shown(neuron(page, "mirror")).to_have_count(1)
-    assert not page.evaluate(asks)
+    assert not page.evaluate(ASKS)
 
 
 def test_a_text_with_errors_alone_says_that_nothing_is_drawn(visit):
@@ -246,3 +247,61 @@ def test_a_refused_name_leaves_other_neurons_alone(visit):
     neuron(page, "chooser").click()
     shown(neuron(page, "output").locator(".count")).to_have_text("4")
     shown(neuron(page, "echo").locator(".count")).not_to_have_text("4")
+
+
+def edited(page):
+    page.keyboard.press("a")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+
+
+def saves(page):
+    page.click("#save")
+    with saved(page):
+        page.click("#save-now")
+
+
+def test_redo_to_another_file_still_asks_for_the_edited_one(visit):
+    page = visit()
+    edited(page)
+    opened(page, "other.pli", OTHER.encode())
+    shown(neuron(page, "mirror")).to_have_count(1)
+    page.click("#tool-undo")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    page.click("#tool-undo")
+    shown(page.locator("#network .neuron")).to_have_count(3)
+    assert not page.evaluate(ASKS)  # the edit was taken back
+    page.click("#tool-redo")
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    page.click("#tool-redo")
+    shown(neuron(page, "mirror")).to_have_count(1)
+    assert page.evaluate(ASKS)
+
+
+def test_a_text_with_errors_that_another_file_replaced_asks(visit):
+    page = visit()
+    page.click("#tab-text")
+    page.fill("#text", f"{NATURALS}}}")
+    shown(page.locator("#findings li")).not_to_have_count(0)
+    opened(page, "other.pli", OTHER.encode())
+    shown(neuron(page, "mirror")).to_have_count(1)
+    assert page.evaluate(ASKS)
+
+
+def test_an_edited_system_asks_after_a_file_with_errors_was_fixed_and_saved(visit):
+    page = visit()
+    edited(page)
+    opened(page, "other.pli", f"{OTHER}}}".encode())
+    shown(page.locator("#findings li")).not_to_have_count(0)
+    page.fill("#text", OTHER)
+    shown(page.locator("#network .neuron")).to_have_count(3)
+    saves(page)
+    shown(page.locator("#subtitle")).not_to_contain_text("edited")
+    assert page.evaluate(ASKS)
+
+
+def test_a_file_of_the_same_name_replaces_an_edited_system_and_asks(visit):
+    page = visit()
+    edited(page)
+    opened(page, "natural_numbers.pli", OTHER.encode())
+    shown(neuron(page, "mirror")).to_have_count(1)
+    assert page.evaluate(ASKS)

@@ -4,12 +4,12 @@ import { ask, isRecorded, Refusal } from "./backend.js";
 import { keyOf } from "./changes.js";
 import { TOWARD } from "./diagrams.js";
 import { element, fill, find } from "./dom.js";
-import { MOST_UNDONE } from "./saves.js";
 import { texts } from "./texts.js";
 
 // What a page without a server can do as well.
 const WITHOUT_EDITS = ["fold", "selectAll", "escape", "rename"];
 const [COARSE, FINE] = [24, 4]; // how far a key moves a neuron
+const MOST_UNDONE = 100;
 const MOVED_AFTER = 500; // milliseconds without a key
 
 export class Editing {
@@ -317,6 +317,22 @@ export class Editing {
     this.before.push(answer);
     if (this.before.length > MOST_UNDONE) this.before.shift();
     this.renew();
+  }
+
+  // Of each other file to which undo and redo lead, its latest model, and its texts with errors.
+  others() {
+    const files = [];
+    let last = null;
+    for (const answer of [...this.before, this.now, ...this.after.toReversed()]) {
+      const isSame = last !== null && !answer.isOpened && this.stem(answer.name) === this.stem(last.name);
+      if (isSame) files.at(-1).push(answer);
+      else files.push([answer]);
+      last = answer;
+    }
+    return files.filter((own) => !own.includes(this.now)).flatMap((own) => {
+      const latest = own.findLast((answer) => !answer.isDraft);
+      return own.filter((answer) => answer.isDraft || answer === latest);
+    });
   }
 
   async kept(answer) {

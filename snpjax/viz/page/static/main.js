@@ -75,7 +75,7 @@ function show(answer, { isFile = true } = {}) {
   const isFirst = editing.now === null;
   if (!answer.read && run.system !== null) return void (isFile ? unread(answer) : editor.refuse(answer));
   const draft = opened === null ? null : editor.draft();
-  if (isFile && opened !== null) saves.leave(opened);
+  answer.isOpened = isFile;
   if (isFile && !answer.edited) saves.set(answer);
   if (draft !== null && draft.text !== answer.text) editing.keep(draft);
   if (isFile) forgetFields();
@@ -100,7 +100,7 @@ function unread(answer) {
   const draft = editor.draft();
   if (draft !== null) editing.keep(draft);
   editor.show(answer);
-  editing.drafted(editor.draft());
+  editing.drafted({ ...editor.draft(), isOpened: true });
   editor.status(texts.lastIsShown(findings.length + more));
   transport.say(texts.fileHasErrors(name, findings.length + more));
   return tabs.show("text");
@@ -113,7 +113,6 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   const hadFocus = isFree || activeElement.closest("#network, #neuron, #network-empty") !== null;
   const typed = isEdit && answer.read ? typing(answer.system) : null;
   opened = answer;
-  saves.resume(answer);
   editor.show(answer);
   incoming.decide((other) => editing.keep(other)); // what is edited here meanwhile stays
   document.title = `${answer.name} · snpjax`;
@@ -344,7 +343,8 @@ listen((answer, revision) => editing.next(() => incoming.arrive(answer, revision
 find("lost-save").addEventListener("click", () => saveAs(find("name").value || opened.name, new Blob([find("text").value])));
 if (!isRecorded && !isFramed) {
   addEventListener("beforeunload", (event) => {
-    if (saves.isUnsaved(opened, editor.draft()) || inspector.holdsText) event.preventDefault();
+    const answers = [editor.draft() ?? opened, ...editing.others()];
+    if (saves.isEdited(opened) || saves.areUnsaved(answers) || inspector.holdsText) event.preventDefault();
   });
 }
 whenReturned(() => {
