@@ -972,3 +972,68 @@ def test_a_half_typed_name_is_applied_when_its_field_is_left_after_an_answer(vis
     shown(page.locator("#tool-undo")).to_be_enabled()
     page.keyboard.press("Tab")
     shown(neuron(page, "echo2")).to_have_count(1)
+
+
+@pytest.fixture
+def slow(visit):
+    """A page of a system, and its questions for changes, which nothing answers yet."""
+    page, held = visit(), []
+    page.route("**/api/change", lambda route: held.append(route))
+    return page, held
+
+
+def test_what_is_removed_is_not_duplicated_next(slow):
+    page, held = slow
+    neuron(page, "chooser").click()
+    with page.expect_request("**/api/change"):
+        page.keyboard.press("Delete")
+        page.keyboard.press("d")  # of what is selected then: nothing
+    page.keyboard.press("a")
+    answered(page, held)
+    answered(page, held)
+    shown(page.locator("#network .neuron")).to_have_count(3)
+    assert set(names(page)) == {"echo", "output", "n1"}
+
+
+def test_neurons_that_are_added_fast_do_not_overlap(slow):
+    page, held = slow
+    page.keyboard.press("a")
+    page.keyboard.press("a")
+    answered(page, held)
+    answered(page, held)
+    shown(page.locator("#network .neuron")).to_have_count(5)
+    first, second = [neuron(page, name).bounding_box() for name in ("n1", "n2")]
+    assert any(
+        first[at] + first[size] <= second[at] or second[at] + second[size] <= first[at]
+        for at, size in (("x", "width"), ("y", "height"))
+    )
+
+
+def test_synapses_are_drawn_between_the_neurons_that_were_chosen(slow):
+    page, held = slow
+    neuron(page, "chooser").click()
+    page.keyboard.press("Delete")
+    neuron(page, "output").click()
+    page.keyboard.press("c")
+    neuron(page, "echo").click()
+    answered(page, held)
+    answered(page, held)
+    shown(page.locator("#network .neuron")).to_have_count(2)
+    assert "(output, echo)" in text_of(page)
+
+
+def test_a_movement_during_an_edit_stays(slow):
+    page, held = slow
+    with page.expect_request("**/api/change"):
+        page.keyboard.press("a")
+    start = neuron(page, "echo").bounding_box()
+    neuron(page, "echo").hover()
+    page.mouse.down()
+    page.mouse.move(start["x"] + 90, start["y"] + 90, steps=5)
+    page.mouse.up()
+    moved = neuron(page, "echo").get_attribute("transform")
+    answered(page, held)
+    answered(page, held)
+    shown(page.locator("#message")).to_be_empty()
+    shown(page.locator("#network .neuron")).to_have_count(4)
+    assert neuron(page, "echo").get_attribute("transform") == moved

@@ -1,7 +1,7 @@
 // Changes of the drawing: what is added, connected, renamed and removed, and the way back.
 
 import { ask, isRecorded, Refusal } from "./backend.js";
-import { keyOf } from "./changes.js";
+import { keyOf, renumbering } from "./changes.js";
 import { TOWARD } from "./diagrams.js";
 import { element, fill, find } from "./dom.js";
 import { texts } from "./texts.js";
@@ -107,19 +107,21 @@ export class Editing {
   // ---- what can be done ----
 
   add(at, kind = this.run.isNet ? "places" : "neurons") {
-    const place = at ?? this.place();
-    const count = this.run.system.neurons.length;
-    const tokens = this.run.system.neurons.filter((node) => node.spikes !== undefined).length;
-    const added = kind === "places" ? tokens : count; // places stand before transitions
-    return this.change([{ do: "add", [kind]: [{ at: place }] }], { select: [added], places: [place] });
+    const { pointer } = this;
+    return this.queue(({ neurons }) => {
+      const place = at ?? this.place(pointer);
+      const tokens = neurons.filter((node) => node.spikes !== undefined).length;
+      const added = kind === "places" ? tokens : neurons.length; // places stand before transitions
+      return [[{ do: "add", [kind]: [{ at: place }] }], { select: [added], places: [place] }];
+    });
   }
 
   // Where something new stands: under the pointer, or else in the middle of what is seen.
-  place() {
+  place(pointer) {
     const { svg, viewport } = this.network.diagram;
     const box = svg.getBoundingClientRect();
-    const [x, y] = this.pointer
-      ? [this.pointer.clientX - box.left, this.pointer.clientY - box.top]
+    const [x, y] = pointer
+      ? [pointer.clientX - box.left, pointer.clientY - box.top]
       : [box.width / 2, box.height / 2];
     const [left, top] = [(x - viewport.x) / viewport.scale, (y - viewport.y) / viewport.scale];
     return this.network.free([left, top]);
@@ -137,9 +139,8 @@ export class Editing {
       if (size === null) return;
       operation.size = Number(size);
     }
-    const count = this.run.system.neurons.length;
-    operation.at = this.place();
-    this.change([operation], { fromNumber: count });
+    const { pointer } = this;
+    this.queue(({ neurons }) => [[{ ...operation, at: this.place(pointer) }], { fromNumber: neurons.length }]);
   }
 
   // What is selected is connected to what is selected next.
@@ -168,8 +169,16 @@ export class Editing {
 
   // Connect each source with each target: a box stands for all of its neurons. What is connected stays so.
   connect(sources, targets) {
+    const before = this.run.system;
+    return this.queue((system) => {
+      const [from, to] = [sources, targets].map((ends) => ends.map(renumbering(before, system)));
+      return [...from, ...to].includes(undefined) ? null : this.connection(from, to); // some were removed
+    });
+  }
+
+  connection(sources, targets) {
     const { run } = this;
-    if (!this.areInitial([...sources, ...targets])) return undefined;
+    if (!this.areInitial([...sources, ...targets])) return null;
     const known = new Set(run.synapses().filter((synapse) => !synapse[4]).map(keyOf));
     const several = sources.length * targets.length > 1;
     const pairs = sources.flatMap((source) => targets.map((target) => [source, target]));
@@ -177,32 +186,36 @@ export class Editing {
     if (fresh.length === 0) {
       const [[source, target]] = pairs;
       this.network.chooseEdge({ source, target, shape: run.isNet ? "" : undefined });
-      return void this.say(texts.connectedBefore);
+      this.say(texts.connectedBefore);
+      return null;
     }
     const isBoxed = [...sources, ...targets].some((neuron) => this.network.folds.of.has(neuron));
     const note = several ? texts.connected(run.words.edges(fresh.length), isBoxed) : null;
-    return this.change([{ do: "connect", synapses: fresh.map((ends) => [...ends, 1]) }], { select: targets, note });
+    return [[{ do: "connect", synapses: fresh.map((ends) => [...ends, 1]) }], { select: targets, note }];
   }
 
   remove() {
-    this.settle();
-    return this.next(() => {
-      // Read now: edits before this one number neurons again.
+    return this.queue(() => {
       const { nodes, edge } = this.network.selection;
-      if ((nodes.size === 0 && edge === null) || !this.areInitial(nodes)) return undefined;
+      if ((nodes.size === 0 && edge === null) || !this.areInitial(nodes)) return null;
       const gone = edge === null ? [] : (edge.merged ?? [edge]);
-      if (!gone.every((own) => this.run.isInitialEdge(own))) return void this.say(texts.synapseWasCreated);
+      if (!gone.every((own) => this.run.isInitialEdge(own))) {
+        this.say(texts.synapseWasCreated);
+        return null;
+      }
       const synapses = gone.map(({ source, target }) => [source, target]);
       const operation = { do: "remove", neurons: [...nodes], synapses, kind: edge?.shape };
-      return this.make([operation], { select: gone.slice(0, 1).map(({ source }) => source), gone: nodes });
+      return [[operation], { select: gone.slice(0, 1).map(({ source }) => source), gone: nodes }];
     });
   }
 
   duplicate() {
-    const { nodes } = this.network.selection;
-    if (nodes.size === 0 || this.run.isNet || !this.areInitial(nodes)) return;
-    const count = this.run.system.neurons.length;
-    this.change([{ do: "duplicate", neurons: [...nodes], by: this.network.besides([...nodes]) }], { fromNumber: count });
+    return this.queue(({ neurons }) => {
+      const { nodes } = this.network.selection;
+      if (nodes.size === 0 || this.run.isNet || !this.areInitial(nodes)) return null;
+      const operation = { do: "duplicate", neurons: [...nodes], by: this.network.besides([...nodes]) };
+      return [[operation], { fromNumber: neurons.length }];
+    });
   }
 
   // Whether the system begins with these neurons; others cannot be edited.
@@ -214,8 +227,10 @@ export class Editing {
 
   moved(note = null) {
     if (!this.hasPositions) return this.network.remember();
-    const positions = this.network.positions();
-    return this.change([{ do: "move", positions }], { select: [...this.network.selection.nodes], note });
+    return this.queue(() => {
+      const positions = this.network.positions();
+      return [[{ do: "move", positions }], { select: [...this.network.selection.nodes], note }];
+    });
   }
 
   // Whether the model takes positions: what grows has its own ones.
@@ -227,19 +242,29 @@ export class Editing {
 
   // Make operations; select these neurons then, or all from a number on.
   change(operations, options = {}) {
+    return this.queue(() => [operations, options]);
+  }
+
+  // Make the operations that `read(system)` gives with their options, unless it gives null. It is called when
+  // the edits before are made: they number neurons again.
+  queue(read) {
     this.settle();
-    return this.next(() => this.make(operations, options));
+    return this.next(() => {
+      const { system } = this.run;
+      const asked = system === null ? null : read(system);
+      return asked === null ? undefined : this.make(...asked);
+    });
   }
 
   async make(operations, { select = [], fromNumber = null, gone = new Set(), places = [], edge = null, note = null, refuse = this.say }) {
     const { run, network } = this;
-    network.remember();
     const positions = this.hasPositions ? network.positions() : null;
     const isPlaced = positions === null || operations[0].do === "move" || areAt(positions, run.system.positions);
     const all = isPlaced ? operations : [{ do: "move", positions }, ...operations];
     try {
       const answer = await this.askEdit("change", { model: run.model, operations: all });
       if (!answer.read) return void refuse(answer.findings.map((f) => f.message).join(" · "));
+      network.remember(); // what was moved meanwhile
       if (gone.size > 0) network.forget(gone);
       network.expect(places);
       const count = answer.system.neurons.length;
