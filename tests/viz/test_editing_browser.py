@@ -1037,3 +1037,21 @@ def test_a_movement_during_an_edit_stays(slow):
     shown(page.locator("#message")).to_be_empty()
     shown(page.locator("#network .neuron")).to_have_count(4)
     assert neuron(page, "echo").get_attribute("transform") == moved
+
+
+def test_rules_are_applied_to_their_neuron_after_another_one_was_selected(slow):
+    page, held = slow
+    asked = []
+    page.on("request", lambda sent: asked.append(sent) if sent.url.endswith("/edit") else None)
+    with page.expect_request("**/api/change"):
+        page.keyboard.press("a")
+    neuron(page, "echo").click()
+    page.fill("#edit-rules", "a^3/a -> a")
+    page.locator("#neuron button.primary:not([disabled])").click()
+    neuron(page, "output").click()
+    answered(page, held)
+    shown(neuron(page, "echo")).to_contain_text("a³/a → a")
+    page.click("#tool-undo")
+    shown(neuron(page, "echo")).not_to_contain_text("a³")
+    assert [sent.post_data_json["rules"] for sent in asked] == ["a^3/a -> a"]
+    shown(page.locator("#network .neuron")).to_have_count(4)  # undo took back this edit only

@@ -34,7 +34,7 @@ export class Inspector {
       this.leave(target, this.fold?.members[0] ?? this.neuron);
     } else if (key === "Enter" && (isRules ? event.ctrlKey || event.metaKey : target === this.spikes)) {
       event.preventDefault();
-      if (this.isChanged) this.submit(event);
+      if (this.typed !== null) this.submit(event);
       else this.leave(target, this.neuron);
     }
   }
@@ -454,27 +454,35 @@ export class Inspector {
     return typed;
   }
 
-  // Apply what was typed, since its fields are left; what is wrong with it stays with its neuron.
+  // Apply what was typed, since its fields are left.
   async commit() {
     const typed = this.store();
-    if (typed === null) return;
-    const { name, spikes, rules } = typed;
+    if (typed !== null) await this.put(typed);
+  }
+
+  // Apply what was typed for a neuron; what is wrong with it stays with the neuron. It is listed at the
+  // fields that were submitted if they are still there.
+  async put(typed, { isSubmitted = false } = {}) {
     clearTimeout(this.timer);
     const nameNow = () => [...this.drafts.keys()].find((key) => this.drafts.get(key) === typed);
+    const isHere = () => isSubmitted && this.name === nameNow();
     await this.next(async () => {
-      const neuron = this.run.system?.neurons.findIndex((other) => other.name === name) ?? -1;
-      if (neuron < 0 || nameNow() === undefined) return; // typed again
+      const neuron = this.run.system?.neurons.findIndex(({ name }) => name === nameNow()) ?? -1;
+      if (neuron < 0) return; // it was removed, or typed again
       try {
-        const answer = await this.askEdit("edit", { model: this.run.model, neuron, spikes, rules });
+        const answer = await this.askEdit("edit", { model: this.run.model, neuron, spikes: typed.spikes, rules: typed.rules });
         const own = nameNow();
         if (own === undefined) return;
+        if (!answer.read && isHere()) return void this.say(answer.findings);
         if (!answer.read) throw new Refusal(answer.findings[0].message);
+        const show = isHere() ? this.onedit : this.onleft;
         this.drafts.delete(own);
         if (this.name === own) this.settle(typed);
-        this.onleft?.(answer);
+        show?.(answer, neuron);
       } catch (error) {
+        if (isHere()) return void this.fail(error);
         if (!(error instanceof Refusal)) throw error;
-        this.onrefused?.(texts.notApplied(name, error.message));
+        this.onrefused?.(texts.notApplied(nameNow() ?? typed.name, error.message));
       }
     });
   }
@@ -518,22 +526,10 @@ export class Inspector {
 
   async submit(event) {
     event.preventDefault();
-    clearTimeout(this.timer);
-    this.drafts.delete(this.name); // it is applied here, not as fields that are left
+    const typed = this.store();
+    if (typed === null) return;
     this.send(this.spikes, this.rules);
-    await this.next(async () => {
-      try {
-        const { neuron, typed } = this;
-        const answer = await this.askEdit("edit", this.question);
-        if (answer.read) {
-          if (typed !== null && this.name === typed.name) this.settle(typed);
-          this.drafts.delete(typed?.name);
-          this.onedit?.(answer, neuron);
-        } else this.say(answer.findings);
-      } catch (error) {
-        this.fail(error);
-      }
-    });
+    await this.put(typed, { isSubmitted: true });
   }
 
   say(findings) {
