@@ -203,6 +203,28 @@ def test_an_edit_in_flight_does_not_replace_what_python_has_set(notebook):
     arrives(page, widget, lambda system: system.num_neurons == 3)
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_movement_by_keys_does_not_change_what_python_has_set(notebook, is_late):
+    page, show = notebook
+    widget, frame, taken = show(ring())
+    frame.locator("#network .neuron").first.click()
+    if is_late:  # the movement is made while an edit waits
+        page.evaluate("held = []")
+        page.keyboard.press("a")
+        page.wait_for_function("held.length === 1")
+    else:
+        page.keyboard.press("Alt+ArrowRight")
+    alone = widget.system = snp.SpikingSystem([snp.Neuron("alone", 4), snp.Neuron("other", 5)])
+    page.evaluate("messages => tell(messages)", taken())
+    if is_late:
+        page.keyboard.press("Alt+ArrowRight")
+        page.evaluate("release()")
+    shown(frame.locator("#network .neuron").first).to_contain_text("alone")
+    page.wait_for_timeout(700)
+    assert widget.system is alone
+    shown(frame.locator("#network .neuron")).to_have_count(2)
+
+
 def typed(page, frame, text):
     """Text at the end of the model's, which makes it wrong."""
     frame.locator("#tab-text").click()

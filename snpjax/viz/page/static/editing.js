@@ -22,6 +22,7 @@ export class Editing {
     this.going = Promise.resolve();
     this.nudged = null; // the timer of a movement by keys
     this.movesNeurons = false; // that movement, not only boxes of folded ones
+    this.origin = 0; // counts the systems that changes of the drawing did not make
     this.sources = null; // of the synapses that are being drawn
     this.pointer = null;
     addEventListener("keydown", (event) => this.key(event));
@@ -58,14 +59,14 @@ export class Editing {
     this.modules = new Map(modules.map((module) => [module.name, module]));
   }
 
-  // Another model is shown: one that was opened, or one that an edit made.
-  shown(answer, { isEdit = false } = {}) {
+  // Another model is shown: one that was opened, or one that an edit made, perhaps a change of the drawing.
+  shown(answer, { isEdit = false, isChange = false } = {}) {
+    if (!isChange) this.origin += 1;
     if (!isEdit) this.before = [];
     else if (this.now !== null && !this.now.isDraft) this.keep(this.now);
-    if (!isEdit) {
-      clearTimeout(this.nudged); // it moved what is no longer shown
-      this.nudged = null;
-    }
+    clearTimeout(this.nudged); // it moved what is no longer shown
+    this.nudged = null;
+    this.movesNeurons = false;
     this.after = [];
     this.now = answer;
     this.cancel();
@@ -227,7 +228,9 @@ export class Editing {
 
   moved(note = null) {
     if (!this.hasPositions) return this.network.remember();
+    const { origin } = this;
     return this.queue(() => {
+      if (this.origin !== origin) return null; // it is no longer shown
       const positions = this.network.positions();
       return [[{ do: "move", positions }], { select: [...this.network.selection.nodes], note }];
     });
@@ -248,7 +251,6 @@ export class Editing {
   // Make the operations that `read(system)` gives with their options, unless it gives null. It is called when
   // the edits before are made: they number neurons again.
   queue(read) {
-    this.settle();
     return this.next(() => {
       const { system } = this.run;
       const asked = system === null ? null : read(system);
@@ -264,12 +266,13 @@ export class Editing {
     try {
       const answer = await this.askEdit("change", { model: run.model, operations: all });
       if (!answer.read) return void refuse(answer.findings.map((f) => f.message).join(" · "));
-      network.remember(); // what was moved meanwhile
+      this.settle(); // what was moved meanwhile
+      network.remember();
       if (gone.size > 0) network.forget(gone);
       network.expect(places);
       const count = answer.system.neurons.length;
       const chosen = fromNumber === null ? select : Array.from({ length: count - fromNumber }, (_, i) => fromNumber + i);
-      this.show(answer, chosen, { isEdit: true, note });
+      this.show(answer, chosen, { isEdit: true, isChange: true, note });
       if (edge !== null) network.chooseEdge(edge);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -279,12 +282,10 @@ export class Editing {
   }
 
   undo() {
-    this.settle();
     return this.next(() => this.turn("before", "after"));
   }
 
   redo() {
-    this.settle();
     return this.next(() => this.turn("after", "before"));
   }
 
@@ -294,8 +295,9 @@ export class Editing {
     return this.going;
   }
 
-  // One after the other: keys may be faster than the answers.
+  // One after the other: keys may be faster than the answers. A movement by keys is made before.
   next(action) {
+    this.settle();
     const done = this.going.then(action);
     this.going = done.catch(() => {});
     return done;

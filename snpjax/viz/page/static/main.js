@@ -107,7 +107,7 @@ function unread(answer) {
 }
 
 // What an answer says, which neurons are selected then, and what is to be said of it.
-function shown(answer, selected, { isEdit = false, isReported = true, note = null } = {}) {
+function shown(answer, selected, { isEdit = false, isChange = false, isReported = true, note = null } = {}) {
   const { activeElement } = document;
   const isFree = isEdit && activeElement === document.body; // a key was pressed
   const hadFocus = isFree || activeElement.closest("#network, #neuron, #network-empty") !== null;
@@ -137,7 +137,7 @@ function shown(answer, selected, { isEdit = false, isReported = true, note = nul
   const isOther = run.begin(answer);
   legend();
   find("tab-graph").hidden = isRecorded && !begun.graph && !begun.verdict;
-  editing.shown(answer, { isEdit });
+  editing.shown(answer, { isEdit, isChange });
   const isTyped = typed !== null && typed.resume();
   if (!isTyped) network.choose(selected);
   if (hadFocus && !isTyped) network.focus(selected.at(-1)); // what had it is no longer there
