@@ -2,6 +2,7 @@
 
 import pytest
 
+from snpjax.viz.page.session import _stem
 from tests.support.browser import (
     NATURALS,
     PATIENCE,
@@ -305,3 +306,20 @@ def test_a_file_of_the_same_name_replaces_an_edited_system_and_asks(visit):
     opened(page, "natural_numbers.pli", OTHER.encode())
     shown(neuron(page, "mirror")).to_have_count(1)
     assert page.evaluate(ASKS)
+
+
+def test_the_page_and_its_server_agree_on_names_without_suffixes(visit):
+    page = visit()
+    names = ["NET.PLI", "Net.Snp.JSON", "net.snp.json", "a.b.pli", "net.other", "net"]
+    stems = page.evaluate(
+        """async (names) => {
+          const { stem } = await import("./static/saves.js");
+          const { ask } = await import("./static/backend.js");
+          const { formats } = await ask("begin");
+          return names.map((name) => stem(name, formats));
+        }""",
+        names,
+    )
+    assert (
+        stems == [_stem(name) for name in names] == ["NET", "Net", "net", "a.b", "net.other", "net"]
+    )

@@ -24,7 +24,7 @@ export class Saves {
 // A name of a file without the longest suffix of these formats that it has.
 export function stem(name, formats) {
   const suffixes = formats.flatMap((format) => format.suffixes).sort((a, b) => b.length - a.length);
-  const own = suffixes.find((suffix) => name.endsWith(suffix));
+  const own = suffixes.find((suffix) => name.toLowerCase().endsWith(suffix));
   return own === undefined ? name : name.slice(0, -own.length);
 }
 
