@@ -4,6 +4,7 @@ import { ask, isRecorded, Refusal } from "./backend.js";
 import { keyOf, renumbering } from "./changes.js";
 import { TOWARD } from "./diagrams.js";
 import { element, fill, find } from "./dom.js";
+import { ROUNDING } from "./network.js";
 import { texts } from "./texts.js";
 
 // What a page without a server can do as well.
@@ -460,5 +461,5 @@ export class Editing {
 
 // Whether a model has these positions, but for rounding.
 function areAt(positions, known) {
-  return known !== null && positions.every((place, i) => place.every((part, k) => Math.abs(part - known[i][k]) < 0.06));
+  return known !== null && positions.every((place, i) => place.every((part, k) => Math.abs(part - known[i][k]) < ROUNDING));
 }

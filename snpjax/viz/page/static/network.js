@@ -19,6 +19,7 @@ const NEW_IN_NET = { width: 80, height: 64 }; // a place or a transition
 // Drawings that are kept, of models that undo leads to, and the neurons in all of them.
 const [MOST_DRAWINGS, MOST_DRAWN] = [200, 500_000];
 const MOST_WIDTHS = 20_000;
+export const ROUNDING = 0.06; // positions differ by less than that when they are rounded to 0.1
 const FONTS = {
   name: "600 13px system-ui, sans-serif",
   rule: "12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
@@ -600,7 +601,7 @@ function isSameDrawing(names, places, positions) {
   if (places.size === 0) return positions?.length === names.length;
   const known = names.flatMap((name, neuron) => (places.has(name) ? [neuron] : []));
   if (known.length * 2 >= names.length) return true;
-  const stands = (neuron) => places.get(names[neuron]).every((part, axis) => Math.abs(part - positions[neuron][axis]) < 0.1);
+  const stands = (neuron) => places.get(names[neuron]).every((part, axis) => Math.abs(part - positions[neuron][axis]) < ROUNDING);
   return known.length > 0 && positions?.length === names.length && known.every(stands);
 }
 
