@@ -236,6 +236,7 @@ def test_conditions_and_searches_belong_to_a_file(visit):
 def test_a_refused_name_leaves_other_neurons_alone(visit):
     """Also where another neuron was selected before the answer came."""
     page = visit()
+    page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
     release = []
     page.route("**/api/change", lambda route: release.append(route), times=1)
     neuron(page, "echo").click()

@@ -682,6 +682,7 @@ def test_a_check_can_be_cancelled(visit):
 
 def test_a_check_ends_when_another_model_is_shown(visit):
     page = visit()
+    page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
     held = []
     page.route("**/api/property", lambda route: held.append(route))
     page.click("#tab-graph")
@@ -707,6 +708,7 @@ def test_a_check_ends_when_another_model_is_shown(visit):
 
 def test_a_late_failure_of_an_exploration_is_not_shown_for_another_model(visit):
     page = visit()
+    page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
     held = []
     page.route("**/api/explore", lambda route: held.append(route))
     page.click("#tab-graph")

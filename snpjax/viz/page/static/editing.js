@@ -10,7 +10,7 @@ import { texts } from "./texts.js";
 // What a page without a server can do as well.
 const WITHOUT_EDITS = ["fold", "selectAll", "escape", "rename"];
 const [COARSE, FINE] = [24, 4]; // how far a key moves a neuron
-const MOST_UNDONE = 100;
+const [MOST_UNDONE, MOST_HELD] = [100, 500_000]; // answers, and neurons in all of them
 const MOVED_AFTER = 500; // milliseconds without a key
 
 export class Editing {
@@ -343,7 +343,9 @@ export class Editing {
   // What was not shown, or a text that was not read, comes back by undo.
   keep(answer) {
     this.before.push(answer);
-    if (this.before.length > MOST_UNDONE) this.before.shift();
+    const size = (own) => own.system?.neurons.length ?? 0;
+    let total = this.before.reduce((sum, own) => sum + size(own), 0);
+    while (this.before.length > 1 && (this.before.length > MOST_UNDONE || total > MOST_HELD)) total -= size(this.before.shift());
     this.renew();
   }
 
