@@ -588,6 +588,7 @@ def test_a_net_with_a_total_order_is_edited(visit):
     shown(problem).to_be_hidden()
     page.click("#tool-undo")
     page.click("#tool-redo")
+    shown(page.locator("#tool-redo")).to_be_disabled()  # it is redone
     step(page)
     shown(page.locator("#network .transition.fired")).to_contain_text("t")
     page.locator("#network .transition").filter(has_text="u").click()

@@ -294,10 +294,10 @@ class Session:
         }
 
     def _first(self, question: Answer, kept: _Kept) -> Answer:
-        """The beginning of a computation; the page has no later steps."""
+        """The beginning of a computation. Later steps stay: a late answer must not end a computation
+        that the page has continued."""
         del question
         stepper = kept.stepper
-        del stepper.moments[1:]
         # The next question will be a step: it is compiled while somebody looks at the picture.
         threading.Thread(target=self._prepare, args=(stepper,)).start()
         return {"rows": [stepper.row_json(stepper.moments[0], None)]}
