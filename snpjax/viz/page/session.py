@@ -294,8 +294,8 @@ class Session:
         }
 
     def _first(self, question: Answer, kept: _Kept) -> Answer:
-        """The beginning of a computation. Later steps stay: a late answer must not end a computation
-        that the page has continued."""
+        """The beginning of a computation. Later steps stay: this may be answered late, when the
+        page has continued."""
         del question
         stepper = kept.stepper
         # The next question will be a step: it is compiled while somebody looks at the picture.
