@@ -146,6 +146,32 @@ def test_an_edited_system_that_another_file_replaced_is_not_lost(visit):
     assert not page.evaluate(ASKS)
 
 
+def test_a_text_with_errors_is_not_taken_for_what_is_saved(visit):
+    page = visit()
+    page.click("#tab-text")
+    page.click("#save")
+    shown(page.locator("#save-draft")).to_be_hidden()
+    page.click("#save-cancel")
+    page.fill("#text", f"{NATURALS}oops")
+    shown(page.locator("#findings li")).not_to_have_count(0)
+    page.click("#save")
+    shown(page.locator("#save-draft")).to_contain_text("the last one that was read")
+    with saved(page) as waiting:
+        page.click("#save-text")
+    assert waiting.value.path().read_text() == f"{NATURALS}oops"
+    with saved(page) as waiting:
+        page.click("#save-now")
+    assert waiting.value.path().read_text() == NATURALS
+
+
+def test_a_wrong_train_that_is_left_is_told(visit):
+    page = visit()
+    neuron(page, "echo").click()
+    page.fill("#edit-input", "1 x")
+    neuron(page, "output").click()
+    shown(page.locator("#message")).to_contain_text("What you typed for echo was not applied")
+
+
 def test_a_text_with_errors_alone_says_that_nothing_is_drawn(visit):
     page = visit(text=f"{NATURALS}}}")
     shown(page.locator("#text-status")).to_contain_text("not read")

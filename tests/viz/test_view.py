@@ -46,7 +46,7 @@ from snpjax.viz.page.server import MAX_CONNECTIONS
 from snpjax.viz.page.stepping import Stepper
 from snpjax.viz.page.texts import MAX_NEURONS
 from tests.support.command import invoke
-from tests.support.helpers import PAIR, RING, quietly, with_ballast
+from tests.support.helpers import PAIR, REPOSITORY, RING, quietly, with_ballast
 from tests.support.processes import started
 
 
@@ -545,6 +545,11 @@ def test_the_text_of_an_edited_model_says_which_names_it_lacks(server):
         "the text leaves out what cuSNP cannot hold: the names of 1 neuron (they are numbered from "
         "0)"
     ]
+    saved = asked(server, "save", {"model": answer["model"], "format": "cusnp"})
+    assert saved == {
+        "written": False,
+        "losses": ["the names of 1 neuron (they are numbered from 0)"],
+    }
 
 
 # ---- edits ----
@@ -1053,6 +1058,19 @@ def test_a_search_without_an_end_leaves_a_property_undecided():
     assert ": undecided (no answer within 0 steps" in verdict_text(verdict)
     decided = snp.check(counter, "always y <= 2")
     assert verdict_text(decided) == f"{decided}"
+
+
+def test_a_file_that_is_saved_in_its_format_keeps_comments_and_layout():
+    text = (REPOSITORY / "examples" / "natural_numbers.pli").read_text()
+    session = Session("natural_numbers.pli", text)
+    question = {"model": session.answer("begin", {})["model"], "format": "plingua"}
+    assert session.answer("save", question)["text"] == text
+    add = [{"do": "add", "neurons": [{"name": "größe 2"}]}]
+    edited = session.answer("change", {**question, "operations": add})
+    saved = session.answer("save", {**question, "model": edited["model"]})
+    assert saved["text"] == edited["text"] and "/* Generates every natural" in saved["text"]
+    lost = session.answer("save", {"model": edited["model"], "format": "cusnp"})
+    assert not lost["written"] and "the names of 4 neurons" in "".join(lost["losses"])
 
 
 #: Many configurations, and none that decides a question soon.

@@ -363,10 +363,21 @@ class Session:
         except (ImportError, ValueError) as error:
             raise Refused(f"{error}") from None
         lost = [*losses.items, *losses.renamed]
+        if format == kept.found.format:  # with its comments and its layout
+            text = kept.found.text
+            lost = [] if lost and self._holds_all(kept.found) else lost
         if lost and not question.get("lossy"):
             return {"written": False, "losses": lost}
         name = f"{_stem(kept.found.name)}{format.suffixes[0]}"
         return {"written": True, "name": name, "text": text, "losses": lost}
+
+    def _holds_all(self, found: OpenedModel) -> bool:
+        """Whether the text of a model is read as that model."""
+        try:
+            read = open_model(found.name, found.text, format=found.format.name, level=self.level)
+        except ReadError:
+            return False
+        return read.original == found.original
 
     def _page(self, question: Answer) -> Answer:
         """What the page shows as a file of its own: it has the rows already."""

@@ -64,7 +64,7 @@ export class Choices {
     const { row } = run;
     if (run.system === null) return fill(this.place);
     if (row.isBlank) return fill(this.place, hint(texts.preparing));
-    if (row.halted) return fill(this.place, hint(texts.hasHalted));
+    if (row.halted) return fill(this.place, hint(run.isNet ? texts.netHasHalted : texts.hasHalted));
     const names = run.names();
     const end = run.isCut ? hint(texts.recordingEnds) : null;
     const several = choosers(row);

@@ -210,9 +210,9 @@ export function helpDialog(version) {
   find("help").addEventListener("click", () => find("help-dialog").showModal());
 }
 
-// `current()` is what is shown once what is under way is done, and `onsave()` is called when a file
-// holds all of it.
-export function saveDialog(run, formats, current, onsave) {
+// `current()` is what is shown once what is under way is done, `hasDraft()` whether the text is another one,
+// and `onsave()` is called when a file holds all of what is shown.
+export function saveDialog(run, formats, { current, hasDraft, onsave }) {
   const dialog = find("save-dialog");
   const choice = find("save-format");
   const name = find("save-name");
@@ -262,6 +262,7 @@ export function saveDialog(run, formats, current, onsave) {
     const own = written.find((format) => format.name === usual);
     choice.value = (own ?? written[0]).name;
     name.value = known;
+    find("save-draft").hidden = !hasDraft();
     clear();
     dialog.showModal();
   });

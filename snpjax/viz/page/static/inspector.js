@@ -285,6 +285,7 @@ export class Inspector {
       const counts = field.value.split(/[\s,]+/).filter(Boolean);
       if (counts.join(" ") === (train?.join(" ") ?? "")) return;
       const isRight = counts.every((count) => /^-?\d+$/.test(count));
+      if (!isRight && event.type === "change") this.onrefused?.(texts.notTaken(name, texts.notATrain)); // it was left
       if (!isRight) return refuse(texts.notATrain);
       train = counts;
       this.send(field);

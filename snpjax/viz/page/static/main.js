@@ -215,7 +215,8 @@ function selected() {
 function legend() {
   const changes = run.system.changes ? texts.legendOfChanges : {};
   const items = Object.entries(run.isNet ? texts.legendOfNet : { ...texts.legendOfSystem, ...changes });
-  fill(find("legend"), ...items.map(([kind, text]) => element("li", { class: kind }, text)));
+  const ofShapes = (kind) => (run.isNet ? null : element("span", { class: "of-shapes" }, texts.legendOfShapes[kind] ?? ""));
+  fill(find("legend"), ...items.map(([kind, text]) => element("li", { class: kind }, element("span", {}, text, ofShapes(kind)))));
 }
 
 // What is shown, with its branches and the graph, as a file that needs no server.
@@ -321,10 +322,16 @@ editing.stem = (name) => stem(name, begun.formats);
 if (!isRecorded) editing.palette(begun.palette);
 helpDialog(begun.version);
 const shownAtLast = () => editing.done().then(() => opened);
-saveDialog(run, begun.formats, shownAtLast, () => {
-  saves.set(opened);
-  find("subtitle").textContent = subtitle(opened);
+const saveText = () => saveAs(find("name").value || opened.name, new Blob([find("text").value]));
+saveDialog(run, begun.formats, {
+  current: shownAtLast,
+  hasDraft: () => editor.draft() !== null,
+  onsave: () => {
+    saves.set(opened);
+    find("subtitle").textContent = subtitle(opened);
+  },
 });
+for (const id of ["save-text", "lost-save"]) find(id).addEventListener("click", saveText);
 pictureDialog({
   ready: shownAtLast,
   shownDiagram: diagramOfView,
@@ -340,7 +347,6 @@ if (isRecorded) {
 show(begun);
 incoming.revision = begun.revision ?? 0;
 listen((answer, revision) => editing.next(() => incoming.arrive(answer, revision)));
-find("lost-save").addEventListener("click", () => saveAs(find("name").value || opened.name, new Blob([find("text").value])));
 if (!isRecorded && !isFramed) {
   addEventListener("beforeunload", (event) => {
     const answers = [editor.draft() ?? opened, ...editing.others()];
