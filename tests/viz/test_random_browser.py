@@ -116,6 +116,8 @@ class Hand:
             " && document.querySelectorAll('#network .neuron').length === 3"
             " && document.getElementById('title').textContent === 'n.pli'"
         )
+        # Export opens once edits are made, which may be now.
+        self.page.evaluate("document.querySelectorAll('dialog[open]').forEach(x => x.close())")
         self.page.click("#tab-system")
         self.page.click("#show-table")
         self.page.wait_for_timeout(200)
