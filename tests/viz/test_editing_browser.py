@@ -416,7 +416,8 @@ def test_a_movement_keeps_the_computation_its_branches_and_the_graph(visit):
         shown(chooser).not_to_have_attribute("transform", there)
         shown(page.locator("#where")).to_contain_text("step 2 of 3")
     shown(chooser).to_have_attribute("transform", place)
-    page.locator("#history-branches button").click()
+    with page.expect_response("**/api/replay"):
+        page.locator("#history-branches button").click()
     shown(page.locator("#where")).to_have_text("step 2 of 3", timeout=PATIENCE)
     assert "differs from step 1 onwards" in page.inner_text("#history-branches")
     page.click("#tab-graph")
