@@ -127,9 +127,9 @@ if __name__ == "__main__":
 
 
 # ======= RESULTS =======
-# python bench/page.py, 2 idle cores of AMD EPYC, Chromium 156, jax 0.10.2, 2026-11-26. Times in ms.
+# python bench/page.py, 2 idle cores of AMD EPYC, Chromium 156, jax 0.10.2, 2026-11-27. Times in ms.
 # Before layouts of many crossed layers were given up, the first picture of 200 neurons took 51,860.
-# Under a load of 9 a step of 200 neurons takes 83.
-# 200 neurons: first picture 575, step 48, move 17, zoom 17, and 21 for 9 of 10 frames
-# 2,000 neurons: first picture 864, step 64, move 17, zoom 17, and 20 for 9 of 10 frames
-# 10,000 neurons: first picture 2039, step 354, move 17, zoom 17, and 27 for 9 of 10
+# Before answers were sent without waiting for ACKs, a step of 200 neurons took 80 in the same hour.
+# 200 neurons: first picture 407, step 42, move 17, zoom 17, and 21 for 9 of 10 frames
+# 2,000 neurons: first picture 725, step 78, move 17, zoom 17, and 23 for 9 of 10 frames
+# 10,000 neurons: first picture 1783, step 224, move 17, zoom 17, and 24 for 9 of 10

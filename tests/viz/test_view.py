@@ -1073,6 +1073,23 @@ def test_a_file_that_is_saved_in_its_format_keeps_comments_and_layout():
     assert not lost["written"] and "the names of 4 neurons" in "".join(lost["losses"])
 
 
+def test_an_answer_does_not_wait_until_its_header_has_arrived(server, monkeypatch):
+    accepted, get_request = [], PageServer.get_request
+
+    def recorded(own):
+        connection, address = get_request(own)
+        accepted.append(connection)
+        return connection, address
+
+    monkeypatch.setattr(PageServer, "get_request", recorded)
+    client = http.client.HTTPConnection("127.0.0.1", server.server_port)
+    client.request("POST", f"/{server.token}/api/alive", "{}", JSON)
+    assert client.getresponse().read() == b"{}"
+    (connection,) = accepted
+    assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    client.close()
+
+
 #: Many configurations, and none that decides a question soon.
 LATTICE = quietly(
     snp.SpikingSystem,

@@ -132,6 +132,8 @@ class _Handler(BaseHTTPRequestHandler):
     # Lines that are not requests are answered with a header, too.
     default_request_version = "HTTP/1.0"
     server_version, sys_version = "snpjax", ""
+    # A header and its body are two packets: the second would wait 40 ms for the ACK of the first.
+    disable_nagle_algorithm = True
 
     def setup(self) -> None:
         BaseHTTPRequestHandler.setup(self)
