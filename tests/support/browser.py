@@ -115,6 +115,14 @@ def shown(locator):
     return playwright.expect(locator)
 
 
+def hold_back(page, call):
+    """The requests of this kind from now on, none of which is answered until `continue_()`."""
+    page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
+    routes = []
+    page.route(f"**/api/{call}", lambda route: routes.append(route))
+    return routes
+
+
 def step(page, times=1):
     """Press the button and wait until the step is shown."""
     for _ in range(times):

@@ -12,6 +12,7 @@ from tests.support.browser import (
     NATURALS,
     PATIENCE,
     chromium as chromium,
+    hold_back,
     neuron,
     saved,
     shown,
@@ -284,9 +285,7 @@ def test_undo_works_after_the_server_was_gone(visit):
 
 def test_a_text_that_is_typed_while_an_edit_waits_stays(visit):
     page = visit()
-    page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
-    held = []
-    page.route("**/api/change", lambda route: held.append(route))
+    held = hold_back(page, "change")
     with page.expect_request("**/api/change"):
         page.keyboard.press("a")
     page.click("#tab-text")
@@ -917,9 +916,7 @@ def test_nothing_moves_while_something_is_said(visit):
 
 def test_a_late_answer_about_the_same_model_changes_nothing(visit):
     page = visit()
-    page.locator("#step:not([disabled])").wait_for()
-    held = []
-    page.route("**/api/first", lambda route: held.append(route))
+    held = hold_back(page, "first")
     for keys, count in (("a", 4), ("Control+z", 3), ("Control+Shift+Z", 4)):
         page.keyboard.press(keys)
         shown(page.locator("#network .neuron")).to_have_count(count)
@@ -940,9 +937,7 @@ def test_a_late_answer_about_the_same_model_changes_nothing(visit):
 )
 def test_an_answer_leaves_the_focus_and_the_text_to_a_field(visit, field, key):
     page = visit()
-    page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
-    held = []
-    page.route("**/api/change", lambda route: held.append(route))
+    held = hold_back(page, "change")
     neuron(page, "echo").click()
     with page.expect_request("**/api/change"):
         page.keyboard.press("Alt+ArrowRight")
@@ -964,9 +959,7 @@ def test_an_answer_leaves_the_focus_and_the_text_to_a_field(visit, field, key):
 
 def test_a_half_typed_name_is_applied_when_its_field_is_left_after_an_answer(visit):
     page = visit()
-    page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
-    held = []
-    page.route("**/api/change", lambda route: held.append(route))
+    held = hold_back(page, "change")
     neuron(page, "echo").click()
     with page.expect_request("**/api/change"):
         page.keyboard.press("Alt+ArrowRight")

@@ -27,6 +27,7 @@ from tests.support.browser import (
     NATURALS,
     PATIENCE,
     chromium as chromium,
+    hold_back,
     neuron,
     saved,
     shown,
@@ -666,9 +667,7 @@ def test_a_server_that_ended_is_told(visit):
 
 def test_a_check_can_be_cancelled(visit):
     page = visit()
-    page.locator("#step:not([disabled])").wait_for()
-    held = []
-    page.route("**/api/property", lambda route: held.append(route))
+    held = hold_back(page, "property")
     page.click("#tab-graph")
     page.fill("#property", "always echo <= 9")
     page.press("#property", "Enter")
@@ -682,9 +681,7 @@ def test_a_check_can_be_cancelled(visit):
 
 def test_a_check_ends_when_another_model_is_shown(visit):
     page = visit()
-    page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
-    held = []
-    page.route("**/api/property", lambda route: held.append(route))
+    held = hold_back(page, "property")
     page.click("#tab-graph")
     page.fill("#property", "always echo <= 9")
     page.press("#property", "Enter")
@@ -708,9 +705,7 @@ def test_a_check_ends_when_another_model_is_shown(visit):
 
 def test_a_late_failure_of_an_exploration_is_not_shown_for_another_model(visit):
     page = visit()
-    page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
-    held = []
-    page.route("**/api/explore", lambda route: held.append(route))
+    held = hold_back(page, "explore")
     page.click("#tab-graph")
     page.click("#explore button")
     shown(page.locator("#graph-status")).to_contain_text("Exploring")
