@@ -27,7 +27,13 @@ def run_of_sort(choice: snp.AbstractChoice, unroll: int) -> str:
         machine = snp.lower(sorter(np.arange(1, 501))).machine_for(502)
         assert isinstance(machine, SpikingMachine)
         given = (machine, choice, machine.init(), np.asarray([0, 502], np.int32), *3 * [None])
-        options = {"longest": 512, "save": snp.SAVE_FINAL, "grow": False, "unroll": unroll}
+        options = {
+            "longest": 512,
+            "save": snp.SAVE_FINAL,
+            "grow": False,
+            "unroll": unroll,
+            "lean": False,
+        }
         return compiled(advance, *given, **options)
 
 
