@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from .strict_json import parse_json
 from .temporary import (
     TEMPORARY_NAME,
     abandoned,
@@ -50,11 +51,11 @@ class Replacement:
         """What a journal says; nothing if it was not written to its end, since nothing had been
         replaced then. Whatever it says, only files in its folder are touched."""
         try:
-            told = json.loads(os.read(file, _MAX_JOURNAL))["files"]
+            told = parse_json(os.read(file, _MAX_JOURNAL))["files"]
             entries = [_Entry(*values) for values in told]
             if not all(_is_sound(entry, token) for entry in entries):
                 raise ValueError("it was written by someone else")
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError):
             return cls(folder, token)
         return cls(folder, token, entries)
 

@@ -1,5 +1,6 @@
 """Taking values out of decoded JSON or YAML: each one checked, each mistake noted with its path."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -7,10 +8,11 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from ..drawing.coordinates import COORDINATE_RANGE, is_coordinate
+from ..spiking.model.system import Json
 from ..spiking.model.validity import Severity
-from .json_text import JsonPath, Key, NoNumber, RepeatedKeys, decode, locate, report_depth
+from .json_text import MAX_DEPTH, JsonPath, Key, NoNumber, RepeatedKeys, decode, locate
 from .source import MAX_FINDINGS, Report, Unreadable, shortened
-from .yaml_text import load_yaml
+from .yaml_text import Plain, load_yaml
 
 
 T = TypeVar("T")
@@ -52,11 +54,7 @@ class Findings:
         if not self._found:
             return
         paths = [path for _, path, _, first in self._found for path in (path, first) if path]
-        try:
-            offsets = (locate_all or partial(locate, report.source.text))(paths)
-        except RecursionError:  # just below what stopped `decode`
-            report_depth(report)
-            return
+        offsets = (locate_all or partial(locate, report.source.text))(paths)
         for severity, path, message, first in self._found:
             tell = report.error if severity == "error" else report.warning
             tell(offsets.get(path, 0), message, None if first is None else offsets.get(first, 0))
@@ -86,6 +84,23 @@ class Findings:
         if isinstance(value, list):
             return value
         return self.wrong(value, path, what, "write a list in brackets")
+
+    def note(self, value: object, path: JsonPath) -> Json:
+        """A value that is kept as it is; what JSON cannot hold is an error."""
+        if len(path) > MAX_DEPTH:
+            self.error(path, f"this is nested more than {MAX_DEPTH} deep (shorten it)")
+            return None
+        if isinstance(value, Plain):
+            value = value.value
+        if isinstance(value, list):
+            return [self.note(item, (*path, i)) for i, item in enumerate(value)]
+        if isinstance(value, dict):
+            items = self.mapping(value, path, "a note") or {}
+            return {key: self.note(item, (*path, key)) for key, item in items.items()}
+        if isinstance(value, NoNumber) or (isinstance(value, float) and not math.isfinite(value)):
+            return self.wrong(value, path, "a note", "write a text or a number")
+        assert value is None or isinstance(value, bool | int | float | str)
+        return value
 
     def items(self, value: object, path: JsonPath, what: str) -> list[tuple[JsonPath, object]]:
         """The items of a list with their paths; none after a mistake."""
@@ -246,7 +261,7 @@ def abbreviated(value: object) -> str:
         return repr(shortened(value))
     if isinstance(value, NoNumber):
         digits = value.text.lstrip("-").isdigit()
-        return f"a number of {len(value.text)} digits" if digits else value.text
+        return f"a number of {len(value.text)} digits" if digits else shortened(value.text, 20)
     if isinstance(value, list):
         return "a list"
     return "an object" if isinstance(value, dict) else repr(value)

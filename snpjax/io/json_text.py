@@ -10,15 +10,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from json.decoder import JSONDecodeError
 from typing import NamedTuple, TypeAlias
 
-from .._text.surrogates import HALF, lone_escape
+from snpjax_formats.strict_json import MAX_DEPTH, TOO_DEEP, JsonError, parse_json
+
 from .source import Report
 
-
-MAX_DEPTH = 100
-MAX_DIGITS = 100
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
@@ -84,36 +81,20 @@ class NoNumber:
 
 
 def decode(report: Report) -> object | None:
-    """The value of a JSON text; `None` after an error, which is reported."""
-    text = report.source.text
+    """The value of a JSON text; `None` after an error, which is reported.
+
+    Keys that stand twice and what is no number are left to the checks, which say what they are of.
+    """
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=mapping_of,
-            parse_int=_integer,
-            parse_constant=NoNumber,
-        )
-        half = lone_escape(text)
-        if half is None:
-            return value
-        report.error(half, f"{text[half : half + 6]} is {HALF} (write both halves)")
-    except JSONDecodeError as error:
-        is_escape = error.msg.startswith("Invalid \\escape")
-        fix = r"write a backslash twice: \\" if is_escape else "fix the syntax here"
-        report.error(error.pos, f"not well-formed JSON: {error.msg} ({fix})")
-    except RecursionError:
-        report_depth(report)
+        return parse_json(report.source.text, repeated_keys=mapping_of, not_a_number=NoNumber)
+    except JsonError as error:
+        report.error(error.offset, error.problem)
     return None
 
 
 def report_depth(report: Report) -> None:
     """Report the place from which on a text is nested too deep."""
-    message = f"this is nested more than {MAX_DEPTH} deep (no model needs that)"
-    report.error(_too_deep(report.source.text), message)
-
-
-def _integer(digits: str) -> int | NoNumber:
-    return int(digits) if len(digits) <= MAX_DIGITS else NoNumber(digits)
+    report.error(_too_deep(report.source.text), TOO_DEEP)
 
 
 def _too_deep(text: str) -> int:

@@ -1,8 +1,9 @@
 """What a file holds, told by its text: a file of the wrong kind is named for what it is."""
 
-import json
 import re
 from typing import Literal, NamedTuple, TypeAlias
+
+from snpjax_formats.strict_json import JsonError, parse_json
 
 from .errors import Diagnostic, ReadError
 from .source import Source
@@ -123,8 +124,8 @@ def _told_by_json(text: str) -> Told | None:
 
 def _is_of_nodes(text: str) -> bool:
     try:
-        return numerical_form(json.loads(text)) == "nodes"
-    except (ValueError, RecursionError):
+        return numerical_form(parse_json(text)) == "nodes"
+    except JsonError:
         return False
 
 

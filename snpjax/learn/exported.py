@@ -12,6 +12,8 @@ import jax
 import numpy as np
 from jax import export
 
+from snpjax_formats.strict_json import parse_json
+
 from ..results import RESULTS
 from ..spiking.model.rule import Rule
 
@@ -72,7 +74,7 @@ def _register(cls: type) -> None:
             cls,
             serialized_name=_name(cls),
             serialize_auxdata=lambda static: json.dumps(_encoded(static)).encode(),
-            deserialize_auxdata=lambda data: _decoded(json.loads(data)),
+            deserialize_auxdata=lambda data: _decoded(parse_json(data)),
         )
     else:
         return

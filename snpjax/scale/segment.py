@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from snpjax_formats.strict_json import parse_json
+
 from .saved_arrays import in_structure, named
 
 
@@ -79,7 +81,7 @@ def segments_in(path: Path) -> list[Segment]:
     """What is in a file."""
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(_LENGTH), "little")
-        entries = json.loads(file.read(length))
+        entries = parse_json(file.read(length), path=path)
     return [Segment(path, _LENGTH + length, entry) for entry in entries]
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import jax
 
 from snpjax_formats.atomic import atomic_write, atomic_write_all
+from snpjax_formats.strict_json import parse_json
 from snpjax_formats.temporary import sync_folder
 
 from .segment import Appended, Json, segment_blocks
@@ -132,7 +133,7 @@ class Store:
         """The checkpoint of a number, whose files may be damaged."""
         path = self.folder / _name(number)
         try:
-            whole = json.loads(path.read_text(encoding="utf-8"))
+            whole = parse_json(path.read_bytes())
             content, files, checksum = whole["content"], whole["files"], whole["sha256"]
         except (ValueError, KeyError, TypeError):
             raise DamagedCheckpoint(f"{path} is damaged.") from None

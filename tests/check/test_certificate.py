@@ -33,12 +33,16 @@ def changed(**changes):
     return json.dumps({name: x for name, x in parts.items() if x is not None})
 
 
+TWICE = certificate().to_json().replace('"property"', '"property": "always s <= 0", "property"')
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"format":\n oops}', "p.json:2:2: this is not JSON"),
-        ("[" * 100_000, "p.json: this JSON cannot be read"),
-        ("1" * 5_000, "p.json: this JSON cannot be read"),
+        ('{"format":\n oops}', "p.json:2:2: not well-formed JSON"),
+        ("[" * 100_000, "p.json:1:101: this is nested"),
+        ("1" * 5_000, "p.json:1:1: a number has"),
+        (TWICE, "p.json:4:32: the key 'property' appears twice"),
         ("[]", "this is not a certificate"),
         (changed(format="other"), "this is not a certificate"),
         (changed(version=2), "certificates of version 2 are not read"),

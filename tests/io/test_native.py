@@ -504,6 +504,12 @@ def test_levels_point_at_the_number():
         ('{"schema": "snpjax/1",\n "neurons": [}', "2:14", "not well-formed JSON"),
         ('{"schema": "snpjax/1", "neurons": []', "1:37", "not well-formed JSON"),
         ("[" * 100_000, "1:101", "nested more than 100 deep"),
+        (
+            '{"schema": "snpjax/1", "neurons": [], "notes": {"x": [{"k": 1,\n"k": 2}]}}',
+            "2:1",
+            "twice",
+        ),
+        ('{"schema": "snpjax/1", "neurons": [], "notes": {"x": [1e999]}}', "1:55", "is 1e999"),
     ],
 )
 def test_not_a_model(text, place, message):

@@ -385,10 +385,10 @@ x 1 1
         ("1 1 1 0 0\n+1 1 1", "2:1", "'+1' is not an integer"),
         ("1 1 0 1 0\n0 5", "2:1", "indices start at 1"),
         ('1 0 0 0 0\n; snpjax {"places": ["a", "b"]}', "2:1", "2 names for 1"),
-        ("1 0 0 0 0\n; snpjax [", "2:1", "no JSON"),
+        ("1 0 0 0 0\n; snpjax [", "2:11", "not well-formed JSON"),
         ('2 0 0 0 0\n; snpjax {"places": ["a", "a"]}', "2:1", "twice"),
         ('2 0 0 0 0\n; snpjax {"positions": [[1, 2]]}', "2:1", "list of 2 pairs"),
-        ('1 0 0 0 0\n; snpjax {"positions": [[1, NaN]]}', "2:1", "list of 1 pair "),
+        ('1 0 0 0 0\n; snpjax {"positions": [[1, NaN]]}', "2:29", "NaN is not a number"),
         ('1 0 0 0 0\n; snpjax {"places": ["\\ud800"]}', "2:23", "half of a character"),
     ],
 )

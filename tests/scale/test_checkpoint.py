@@ -14,6 +14,7 @@ import pytest
 import snpjax as snp
 from snpjax.scale import CheckpointError, CheckpointWarning
 from snpjax.scale.checkpoint import checkpoints_of
+from snpjax.scale.store import DamagedCheckpoint, Store
 from tests.support.long_calls import CountedOperations
 
 
@@ -210,3 +211,9 @@ def test_arrays_that_do_not_fit_on_the_disk(tmp_path):
         assert checkpoints.restored.note == {"number": 2}
         assert np.array_equal(checkpoints.restored.state({"x": 0})["x"], noise)
         assert [one.note["level"] for one in checkpoints.restored.segments] == [0, 1]
+
+
+def test_a_manifest_that_is_nested_deep_is_damaged(tmp_path):
+    (tmp_path / "checkpoint-1.json").write_text("[" * 100_000)
+    with pytest.raises(DamagedCheckpoint, match="checkpoint-1.json is damaged"):
+        Store(tmp_path, 1, is_reader=True).read(1)

@@ -16,6 +16,7 @@ import jax
 import jaxlib.version
 
 from ..atomic import atomic_write
+from ..strict_json import parse_json
 from ..user_cache import user_cache
 from .candidates import LAYOUT_SET, feasible
 from .decision import Question
@@ -55,7 +56,7 @@ def read(folder: Path, key: Mapping[str, str]) -> dict[str, float] | None:
     cannot be used is none, with a warning."""
     path = _path(folder, key)
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
+        held = parse_json(path.read_bytes())
         if held["key"] != dict(key):
             raise ValueError("it is of another key")
         seconds = {str(name): float(x) for name, x in held["seconds"].items()}
@@ -63,7 +64,7 @@ def read(folder: Path, key: Mapping[str, str]) -> dict[str, float] | None:
             raise ValueError("it holds no times")
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         text = f"The measurement {path} is ignored, since it cannot be used ({error})."
         warnings.warn(CacheIgnored(text), stacklevel=3)
         return None

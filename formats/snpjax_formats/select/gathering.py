@@ -17,6 +17,7 @@ import jax
 import jaxlib.version
 from jax.stages import Compiled
 
+from ..strict_json import JsonSyntaxError, parse_json
 from .candidates import BY_NAME, LAYOUT_SET, feasible
 from .device import device_of, num_cores
 from .features import Degrees, Features, features_of
@@ -206,12 +207,12 @@ def read_timings(path: Path, *, sets: Collection[int] = (LAYOUT_SET,)) -> Iterat
                 return
             problem = "the line is too long" if len(line) == _MAX_LINE else None
             try:
-                record = json.loads(line) if problem is None else None
+                record = parse_json(line) if problem is None else None
                 if isinstance(record, dict) and record.get("layouts") in sets:
                     yield _read(record)
-            except (json.JSONDecodeError, UnicodeDecodeError):
+            except JsonSyntaxError:
                 continue
-            except (KeyError, TypeError, ValueError, RecursionError) as error:
+            except (KeyError, TypeError, ValueError) as error:
                 problem = f"{type(error).__name__}: {error}"[:200]
             if problem is not None:
                 message = f"{path}:{number}: this is not a record of timings ({problem})"

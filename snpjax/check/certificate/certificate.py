@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from snpjax_formats.atomic import atomic_write
+from snpjax_formats.strict_json import JsonError, parse_json
 
 from ...io.source import load
 
@@ -72,12 +73,9 @@ class Certificate:
         and a field that is missing, unknown or of the wrong type.
         """
         try:
-            found = json.loads(text)
-        except json.JSONDecodeError as error:
-            place = f"{path}:{error.lineno}:{error.colno}"
-            raise CertificateError(f"{place}: this is not JSON: {error.msg}") from None
-        except (RecursionError, ValueError) as error:  # nested too deep, or a number without end
-            raise CertificateError(f"{path}: this JSON cannot be read: {error}") from None
+            found = parse_json(text, path=path)
+        except JsonError as error:
+            raise CertificateError(f"{error}") from None
         if not isinstance(found, dict) or found.pop("format", None) != _KIND:
             problem = f'this is not a certificate (it has no "format": "{_KIND}")'
             raise CertificateError(f"{path}: {problem}")

@@ -75,7 +75,8 @@ class _Reader:
         if top is None:
             return None
         header = read_header(top, level)
-        notes: Any = top.mapping("notes")
+        values = top.mapping("notes").items()
+        notes: Any = {name: self.findings.note(value, ("notes", name)) for name, value in values}
         self._check_positions(notes.get("positions"))
         by_label = {
             label: self.rules.read_all(rules, ("rules_by_label", label), label)

@@ -1,8 +1,9 @@
 """The JSON Schema of the native format, for editors and other programs."""
 
-import json
 from importlib.resources import files
 from typing import Any
+
+from snpjax_formats.strict_json import parse_json
 
 
 def native_schema() -> dict[str, Any]:
@@ -13,4 +14,4 @@ def native_schema() -> dict[str, Any]:
 
     **Returns:** the schema as a new dictionary.
     """
-    return json.loads(files("snpjax.io.native").joinpath("schema.json").read_text("utf-8"))
+    return parse_json(files("snpjax.io.native").joinpath("schema.json").read_bytes())

@@ -4,7 +4,9 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from ..._text.surrogates import HALF, lone_escape
+from snpjax_formats.strict_json import JsonError, JsonSyntaxError, parse_json
+
+from ..._text.surrogates import lone_escape
 from ..losses import Losses
 from ..source import Report, shortened
 from .scan import comments
@@ -111,16 +113,19 @@ def _add_names(report: Report, table: re.Match[str], names: dict[str, tuple[str,
         offset += len(line) + 1
         if not line.strip():
             continue
+        name, problem = None, ""
         try:
-            name = None if entry is None else json.loads(entry[2])
-        except ValueError:
-            name = None
+            name = None if entry is None else parse_json(entry[2])
+        except JsonSyntaxError:
+            pass
+        except JsonError as error:
+            problem = error.problem
         fix = "correct the line, or remove it"
-        if entry is None or not name:
+        if problem:
+            report.error(at, f"table of names: {problem}")
+        elif entry is None or not name:
             message = f'{shortened(line.strip())} is not `label = "name"` ({fix})'
             report.error(at, f"table of names: {message}")
-        elif lone_escape(entry[2]) is not None:
-            report.error(at, f"table of names: this contains {HALF} ({fix})")
         elif entry[1] in names:
             message = f"label {entry[1]!r} is listed twice (remove one of the lines)"
             report.error(at, f"table of names: {message}", names[entry[1]][1])

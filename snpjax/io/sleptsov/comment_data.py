@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
+from snpjax_formats.strict_json import JsonError, parse_json
+
 from ..._text.counts import plural
 from ..._text.surrogates import HALF, lone_escape
 from ...drawing.coordinates import is_coordinate
@@ -73,13 +75,15 @@ class Remark:
             end = source.text.find("\n", self.offset)
             begin = self.offset + len(sign) + 1 + len(_MARK)
             text = source.text[begin : end if end >= 0 else None]
-            self.told, problem = _parsed(text, sizes)
-            half = lone_escape(text)
-            if problem:
+            try:
+                value = parse_json(text)
+            except JsonError as error:
+                self.error(error.problem, begin + error.offset)
+                return
+            if problem := _problem(value, sizes):
                 self.error(problem)
-            elif half is not None:
-                self.told = {}
-                self.error(f"{text[half : half + 6]} is {HALF}", begin + half)
+            else:
+                self.told = value
 
     def error(self, problem: str, at: int | None = None) -> None:
         message = f"remark of snpjax: {problem} (correct the line, or remove it)"
@@ -103,7 +107,7 @@ class Remark:
         is_right = isinstance(positions, list) and all(
             isinstance(place, list)
             and len(place) == 2
-            and all(type(x) in (int, float) and x == x for x in place)  # not NaN
+            and all(type(x) in (int, float) for x in place)
             for place in positions
         )
         if not is_right or len(positions) != len(names):
@@ -141,26 +145,22 @@ class Remark:
         return [(a, b) for a, b in pairs]
 
 
-def _parsed(text: str, sizes: Mapping[str, int]) -> tuple[dict[str, Any], str]:
-    """What the comment says, and what is wrong with it if anything is."""
-    try:
-        told = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return {}, f"no JSON: {error}"
-    if not isinstance(told, dict) or not isinstance(told.get("name", ""), str):
-        return {}, "an object with a text `name` and lists is expected"
+def _problem(value: Any, sizes: Mapping[str, int]) -> str:
+    """Say what is wrong with what the comment says; empty if nothing is."""
+    if not isinstance(value, dict) or not isinstance(value.get("name", ""), str):
+        return "an object with a text `name` and lists is expected"
     for key in _LISTS:
-        names = told.get(key, {})
+        names = value.get(key, {})
         if isinstance(names, dict):
             if not (
                 type(names.get("first", 0)) is int and isinstance(names.get("prefix", ""), str)
             ):
-                return {}, f"`{key}` are not numbered by a `prefix` and the `first` number"
+                return f"`{key}` are not numbered by a `prefix` and the `first` number"
             continue
         if not isinstance(names, list) or not all(isinstance(n, str) and n for n in names):
-            return {}, f"`{key}` is not a list of texts"
+            return f"`{key}` is not a list of texts"
         if len(names) != sizes[key]:
-            return {}, f"`{key}` has {len(names)} names for {sizes[key]}"
+            return f"`{key}` has {len(names)} names for {sizes[key]}"
         if len(set(names)) < len(names):
-            return {}, f"`{key}` has a name twice"
-    return told, ""
+            return f"`{key}` has a name twice"
+    return ""

@@ -101,7 +101,7 @@ class _Reader:
         wires, dictionary = self._synapses(self.values.items(top, keys.synapses))
         notes: dict[str, Json] = {"positions": self.positions} if self.positions else {}
         if not is_null(top.get("expected")):
-            notes["expected"] = self.values.note(top["expected"], ("expected",))
+            notes["expected"] = self.values.findings.note(top["expected"], ("expected",))
         return build_system(
             self.nodes,
             wires,

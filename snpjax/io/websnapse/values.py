@@ -4,10 +4,9 @@ import math
 import re
 from collections.abc import Sequence
 
-from ...spiking.model.system import Json
 from ..environment import MAX_INPUT_ENTRIES
 from ..json_checks import Findings, abbreviated
-from ..json_text import MAX_DEPTH, InString, JsonPath, NoNumber
+from ..json_text import InString, JsonPath
 from ..yaml_text import Plain
 
 
@@ -82,22 +81,6 @@ class ValueReader:
         message = f"{wrong[0]!r} in {what} is not a number of spikes ({_QUOTE})"
         self.findings.error((*path, InString(wrong.start())), message)
         return ()
-
-    def note(self, value: object, path: JsonPath) -> Json:
-        """A value that is kept as it is; what JSON cannot hold is an error."""
-        if len(path) > MAX_DEPTH:
-            self.findings.error(path, f"this is nested more than {MAX_DEPTH} deep (shorten it)")
-            return None
-        if isinstance(value, Plain):
-            value = value.value
-        if isinstance(value, list):
-            return [self.note(item, (*path, i)) for i, item in enumerate(value)]
-        if isinstance(value, dict):
-            return {key: self.note(item, (*path, key)) for key, item in value.items()}
-        if isinstance(value, NoNumber) or (isinstance(value, float) and not math.isfinite(value)):
-            return self.findings.wrong(value, path, "a note", "write a text or a number")
-        assert value is None or isinstance(value, bool | int | float | str)
-        return value
 
 
 def is_null(value: object) -> bool:

@@ -10,6 +10,8 @@ import json
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from snpjax_formats.strict_json import parse_json
+
 from ...spiking.model.guard import Guard
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.model.system import Neuron, SpikingSystem
@@ -47,7 +49,7 @@ def write_factory_yaml(system: SpikingSystem, losses: Losses) -> str:
         lines += [f"- {yaml_text(entry)}" for entry in entries]
     expected = _expected(system, losses)
     if expected is not None:
-        lines.append(f"expected: {yaml_text(json.loads(expected))}")
+        lines.append(f"expected: {yaml_text(parse_json(expected))}")
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from snpjax_formats.strict_json import MAX_DIGITS
+
 from ...drawing.coordinates import is_coordinate
 from ...spiking.model.system import Json, SpikingSystem
 from ...spiking.model.validity import Level
@@ -24,7 +26,6 @@ from ..environment import (
     build_system,
 )
 from ..json_checks import out_of_range
-from ..json_text import MAX_DIGITS
 from ..source import Report, Source, shortened
 from .elements import XmlElement, read_children
 from .rules import Dialect, XmpRuleReader

@@ -19,12 +19,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, TypeAlias
 
+from snpjax_formats.strict_json import MAX_DIGITS
+
 from ...spiking.model.guard import Guard
 from ...spiking.model.guard_syntax import TEXT_LIMIT
 from ...spiking.model.rule import Rule
 from ..building import NO_GUARD
 from ..environment import PlacedRule
-from ..json_text import MAX_DIGITS
 from ..source import Mistake, Report, Unreadable, guard_or_error
 from .elements import XmlElement
 

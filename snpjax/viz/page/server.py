@@ -12,6 +12,8 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
+from snpjax_formats.strict_json import JsonError, parse_json
+
 from ...io.source import MAX_FILE_BYTES
 from .assets import ASSETS, INDEX, asset
 from .session import Session
@@ -211,8 +213,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get_content_type() != "application/json":
             return None
         try:
-            value = json.loads(body.decode())
-        except (ValueError, RecursionError):
+            value = parse_json(body)
+        except JsonError:
             return None
         return value if isinstance(value, dict) else None
 
