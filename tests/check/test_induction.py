@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import z3
-from hypothesis import given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from scipy.sparse import csr_array
 from unbounded_systems import examples
 
@@ -176,6 +176,7 @@ def check_verdict(model, condition, seconds):
     wanted = parse_query(f"always {condition}").formula.part
     is_true = all(holds(wanted, relation, state_of(relation, c)) for c in graph)
     verdict = snp.prove(model, f"always {condition}", seconds=seconds)
+    assert "not accepted: it is false" not in verdict.reason
     if verdict.is_decided:
         assert verdict.is_proved == is_true, (verdict, graph)
     if verdict.is_refuted:
@@ -346,17 +347,67 @@ def test_proofs_by_k_induction_are_certified(monkeypatch):
     assert verdict.certificate.invariant == "b = 0"
 
 
-def test_few_configurations_are_listed(monkeypatch):
-    """Where nothing else is found in time."""
-    monkeypatch.setattr(prove_module._Search, "_facts", lambda *_: {})
-    monkeypatch.setattr(prove_module._Search, "_unrolled", lambda *_: None)
+@pytest.fixture
+def only_lists(monkeypatch):
+    """Nothing but the list of all configurations is found in time."""
 
     def gives_up(self):
         raise OutOfTime
 
+    monkeypatch.setattr(prove_module._Search, "_facts", lambda *_: {})
+    monkeypatch.setattr(prove_module._Search, "_unrolled", lambda *_: None)
     monkeypatch.setattr(Strengthening, "run", gives_up)
+
+
+@pytest.mark.usefixtures("only_lists")
+def test_few_configurations_are_listed():
     verdict = snp.prove(COUNTDOWN, "always c + o = 3")
     assert verdict.is_proved and verdict.certificate.facts[0] == "the property"
+
+
+@pytest.mark.usefixtures("only_lists")
+def test_lists_tell_when_input_arrives():
+    """Two equal counts of spikes, before and after the input, have other successors."""
+    system = snp.SpikingSystem(
+        [
+            snp.Neuron("n0", 3, ["a^3 -> a; 1", "aa/a^2 -> lambda", "a^2 -> a^2"]),
+            snp.Neuron("n1"),
+            snp.Neuron("n2", 2),
+        ],
+        [("n1", "n1"), ("n1", "n2"), ("n2", "n1")],
+        input={"n1": [1]},
+    )
+    query = "always (n0 - n1 >= 0 - 1)"
+    assert snp.prove(system, query)
+    assert snp.check(system, query, max_depth=0)
+
+
+@pytest.mark.usefixtures("only_lists")
+@given(st.data())
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_lists_are_inductive(data):
+    model = data.draw(small_models())
+    if names_of(model):
+        check_verdict(model, data.draw(conditions(model)), 2)
+
+
+@given(st.data(), st.randoms(use_true_random=False), st.sampled_from([0.02, 0.1, 0.3, 0.7]))
+@settings(max_examples=20)
+def test_questions_without_an_answer_contradict_nothing(data, random, share):
+    """Whichever part of the search ends early."""
+    model = data.draw(small_models())
+    if not names_of(model):
+        return
+    condition, ask = data.draw(conditions(model)), StepSolver.is_satisfiable
+
+    def is_satisfiable(self, *assumptions):
+        if random.random() < share:
+            raise OutOfTime
+        return ask(self, *assumptions)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(StepSolver, "is_satisfiable", is_satisfiable)
+        check_verdict(model, condition, 2)
 
 
 # ---- systems from the literature ----

@@ -251,8 +251,15 @@ class _Search:
             raise
 
     def _listed(self, state: State) -> Formula:
-        values = zip(self.relation.variables, state, strict=True)
-        return And(tuple(compared({v: 1}, "=", x) for v, x in values if v != STEP))
+        """A configuration as a condition. The last step that is counted stands for all later
+        ones."""
+        values = zip(self.relation.variables, state, self.relation.most, strict=True)
+        return And(
+            tuple(
+                compared({v: 1}, ">=" if v == STEP and x == last else "=", x)
+                for v, x, last in values
+            )
+        )
 
     def _facts(self, solver: StepSolver, wanted: Sequence[Formula]) -> dict[Formula, str]:
         """Conditions that are inductive together with what is wanted: no more than are needed, or
