@@ -657,6 +657,10 @@ class RedundantChoices(Protocol):
         ...
 
 
+#: The largest number of `saturate` and `clock`: a larger count could overflow before it is cut.
+LARGEST_CAP = 2**30 - 1
+
+
 @runtime_checkable
 class Explorable(Protocol[ConfigurationsT, StepsT]):
     """A model that `explore` and `check` take."""

@@ -573,6 +573,24 @@ def test_saturation_by_itself_is_exact():
     assert snp.check(system, "always n >= p - 1", **options).status is snp.Status.BOUNDED
 
 
+def test_only_counts_that_can_be_cut_are_saturated():
+    """A bound of 2^30 - 1 or more is no mistake of the user."""
+    system = snp.SpikingSystem(
+        [snp.Neuron("s", 1, ["a -> a"]), snp.Neuron("sink")], [("s", "s"), ("s", "sink")]
+    )
+
+    def needs(text):
+        return needs_of(parse_query(text), system, saturate=None, max_depth=None)
+
+    assert needs("always sink <= 1073741822").saturate == {"sink": 2**30 - 1}
+    assert needs("always sink <= 1073741823").saturate == {}
+    assert needs("always step <= 1073741822").clock == 2**30 - 1
+    with pytest.raises(snp.QueryError, match="query:1:8: `step` is .* above 1,073,741,822 "):
+        needs("always step <= 1073741823")
+    verdict = snp.check(system, "always sink <= 1073741823", max_depth=2, induction=False)
+    assert verdict.status is snp.Status.BOUNDED
+
+
 def test_neurons_in_congruences_are_not_saturated():
     """A sink that is cut at some number would have one remainder for ever."""
     clock = snp.SpikingSystem([snp.Neuron("s", 3, ["a+/a -> a"]), snp.Neuron("t")], [("s", "t")])

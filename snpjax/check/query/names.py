@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from ..._text.nearest import nearest
 from ...explore.text import names_of
-from ...machine import Explorable, Schema
+from ...machine import LARGEST_CAP, Explorable, Schema
 from .errors import QueryError
-from .formula import Comparison, Observed, Query, comparisons
+from .formula import Comparison, Observed, Query, Variable, comparisons
 
 
 class Needs(NamedTuple):
@@ -40,8 +40,17 @@ def needs_of(
     """
     schema = system.schema()
     check_names(query, schema)
-    own = saturation_for(query, schema)
-    return Needs({**own, **(saturate or {})}, clock_for(query, max_depth))
+    own, clock = saturation_for(query, schema), clock_for(query, max_depth)
+    if clock > LARGEST_CAP:
+        problem = f"`step` is compared with a number above {LARGEST_CAP - 1:,} (give a smaller one)"
+        steps = (
+            v.at
+            for x in comparisons(query.formula)
+            for v, _ in x.terms
+            if v == Variable(Observed.STEP)
+        )
+        raise QueryError(query.text, next(steps, query.formula.start), problem)
+    return Needs({**own, **(saturate or {})}, clock)
 
 
 def check_names(query: Query, schema: Schema[Any, Any]) -> None:
@@ -84,7 +93,8 @@ def saturation_for(query: Query, schema: Schema[Any, Any]) -> dict[str, int]:
 
     Nothing depends on their spikes but the comparisons of the query. A neuron in none of these is
     cut at 1, one that is the only variable of each of its comparisons above the largest number that
-    decides one of them, and any other, as one in a congruence, not at all.
+    decides one of them, and any other, as one in a congruence or a comparison with a number that
+    cannot be a cap, not at all.
     """
     if schema.inert is None:
         return {}
@@ -98,11 +108,11 @@ def saturation_for(query: Query, schema: Schema[Any, Any]) -> dict[str, int]:
                     needed = max(known, decided_from(comparison))
                 caps[name] = needed
     found = {name: caps.get(name, 1) for name in schema.inert(list(caps))}
-    return {name: cap for name, cap in found.items() if cap is not None}
+    return {name: cap for name, cap in found.items() if cap is not None and cap <= LARGEST_CAP}
 
 
 def clock_for(query: Query, max_depth: int | None) -> int:
-    """Up to which step configurations of different steps are to be told apart.
+    """The step up to which configurations of different steps are told apart.
 
     **Raises:** `QueryError` where `step` is compared with neurons and nothing bounds it.
     """

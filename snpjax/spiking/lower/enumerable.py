@@ -16,7 +16,7 @@ from snpjax_formats import bucket, device_array
 from snpjax_formats.ell import expanded
 
 from ...choice import NO_RULE, AbstractChoice, DecodedChoice, NumberedChoice, Ways
-from ...machine import Encoding, Record, paths_told_apart
+from ...machine import LARGEST_CAP, Encoding, Record, paths_told_apart
 from ...results import RESULTS
 from ..model.lookup import number_of_label, position_of, rules_of
 from ..model.population import AnySystem
@@ -215,8 +215,8 @@ def searched(
 
     - `at_least`: no narrower type counts; by default the least one that holds the model's numbers.
     """
-    if not 0 <= clock < 2**30:
-        raise ValueError(f"`clock` is {clock}. Give a number of steps, 0 or more.")
+    if not 0 <= clock <= LARGEST_CAP:
+        raise ValueError(f"`clock` is {clock}. Give a number of steps from 0 to 2^30 - 1.")
     caps = caps_of(system, saturate)
     if is_growing(system):
         if caps is None:  # all searches share one compilation
@@ -322,7 +322,7 @@ def caps_of(
                 f"Neuron {name!r} may lose spikes in a signed system, so that `saturate` would "
                 "say too much. Explore without it."
             )
-        if not 0 < most < 2**30:  # more could overflow before it is cut
+        if not 0 < most <= LARGEST_CAP:
             raise ValueError(
                 f"{name!r} is saturated at {most}. Give a number of spikes from 1 to 2^30 - 1."
             )
