@@ -1,5 +1,7 @@
 """Which call checkpoints belong to."""
 
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,16 @@ from .store import CheckpointError
 #: The version of what is in a manifest.
 FORMAT = 1
 
+# Switches of JAX that change random numbers, types or the rounding of floats.
+_SWITCHES = (
+    *("jax_threefry_partitionable", "jax_default_prng_impl", "jax_random_seed_offset"),
+    *("jax_high_dynamic_range_gumbel", "jax_enable_x64", "jax_default_matmul_precision"),
+    *("jax_allow_f16_reductions", "jax_softmax_custom_jvp", "jax_disable_jit"),
+    *("jax_disable_most_optimizations", "jax_optimization_level"),
+)
+# The parts of XLA_FLAGS that change the rounding of floats.
+_FLAGS = re.compile(r"--xla\S*(?:fast_math|precision|tf32|deterministic)\S*")
+
 
 def identity_of(call: str, parts: Mapping[str, PyTree]) -> dict[str, Json]:
     """What is compared on resumption, and by whom it was written."""
@@ -25,9 +37,19 @@ def identity_of(call: str, parts: Mapping[str, PyTree]) -> dict[str, Json]:
         "format": FORMAT,
         "call": call,
         "parts": {name: _part(x) for name, x in parts.items()},
+        "switches": switches(),
         "snpjax": snpjax.__version__,
         "jax": jax.__version__,
     }
+
+
+def switches() -> dict[str, Json]:
+    """The settings of this process that change the bits of results, by name."""
+    settings: dict[str, Json] = {x: f"{getattr(jax.config, x, None)}" for x in _SWITCHES}
+    environment = os.environ.get("XLA_FLAGS", "")
+    settings["XLA_FLAGS"] = " ".join(sorted(_FLAGS.findall(environment)))
+    settings["NVIDIA_TF32_OVERRIDE"] = os.environ.get("NVIDIA_TF32_OVERRIDE", "")
+    return settings
 
 
 def _part(x: PyTree) -> dict[str, Json]:
@@ -55,6 +77,14 @@ def check_same(folder: Path, identity: Mapping[str, Any], other: Mapping[str, An
             f"The checkpoints in {folder} are those of `{other['call']}`, not of "
             f"`{identity['call']}`. Give another folder."
         )
+    settings = identity["switches"]
+    for name, value in other.get("switches", settings).items():  # older ones do not say
+        if settings.get(name, value) != value:
+            raise CheckpointError(
+                f"The checkpoints in {folder} were written with {name}={value or 'unset'} instead "
+                f"of {settings[name] or 'unset'}, which changes the bits of results. Set it as "
+                "before to go on from there, or give another folder to start over."
+            )
     own, found = identity["parts"], other["parts"]
     for name in dict.fromkeys([*own, *found]):
         one, two = own.get(name), found.get(name)

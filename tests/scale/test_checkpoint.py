@@ -114,6 +114,37 @@ def test_another_call_is_refused(tmp_path, changed, what):
             pass
 
 
+@pytest.mark.parametrize(
+    ("switch", "value"),
+    [
+        ("jax_threefry_partitionable", not jax.config.jax_threefry_partitionable),
+        ("jax_default_matmul_precision", "float32"),
+        ("jax_enable_x64", not jax.config.jax_enable_x64),
+        ("jax_default_prng_impl", "rbg"),
+    ],
+)
+def test_other_switches_of_jax_are_refused(tmp_path, switch, value):
+    saved(tmp_path)
+    before = getattr(jax.config, switch)
+    jax.config.update(switch, value)
+    try:
+        with pytest.raises(CheckpointError, match=f"with {switch}={before} instead of {value}, "):
+            saved(tmp_path)
+    finally:
+        jax.config.update(switch, before)
+    assert saved(tmp_path, 0) is not None
+
+
+def test_only_flags_of_xla_that_change_bits_matter(tmp_path, monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true")
+    saved(tmp_path)
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true --xla_dump_to=/nowhere")
+    assert saved(tmp_path, 0) is not None
+    monkeypatch.delenv("XLA_FLAGS")
+    with pytest.raises(CheckpointError, match="XLA_FLAGS=--xla_cpu_enable_fast_math=true instead"):
+        saved(tmp_path)
+
+
 def test_a_folder_in_use_is_refused(tmp_path):
     checkpoint = snp.Checkpoint(tmp_path)
     with checkpoints_of(checkpoint, "run", **PARTS):
