@@ -255,7 +255,7 @@ def test_traps_and_siphons(execution, data):
         for own in range(net.num_transitions)
     ]
     puts = [
-        {int(p) for t, p, _ in net.outputs.triples() if t == own}
+        {int(p) for p, t, _ in net.outputs.triples() if t == own}
         for own in range(net.num_transitions)
     ]
     union = set()

@@ -35,7 +35,7 @@ from snpjax_formats import (
     graphs,
     is_best_joined,
 )
-from snpjax_formats.select import Learned, Measured, cache, features_of, gaussian
+from snpjax_formats.select import Including, Learned, Measured, cache, features_of, gaussian
 from snpjax_formats.select.candidates import BY_NAME, CANDIDATES, feasible
 from snpjax_formats.select.decision import Question
 from snpjax_formats.select.device import cpu_kind, device_of, is_cpu
@@ -259,6 +259,19 @@ def test_a_device_never_seen_gets_the_generic_model():
 )
 def test_a_processor_has_a_maker(described, kind):
     assert cpu_kind(described) == kind and is_cpu(kind)
+
+
+def test_a_named_device_gives_the_same_answer_everywhere(monkeypatch):
+    answers: dict[str, set] = {"AMD cpu": set(), "Intel cpu": set(), "NVIDIA H200": set()}
+    for here in ("AMD cpu", "Intel cpu", "arm64 cpu"):
+        monkeypatch.setattr("snpjax_formats.select.device._processor", lambda here=here: here)
+        for kind, decisions in answers.items():
+            decision = choose(RANDOM, max_input=2, chooser=Learned(kind=kind))
+            decisions.add((str(decision), *decision.predicted.items()))
+            including = choose(RANDOM, max_input=2, chooser=Including((), Learned(kind=kind)))
+            assert including.predicted == decision.predicted
+    assert [len(decisions) for decisions in answers.values()] == [1, 1, 1]
+    assert len(set.union(*answers.values())) == 3
 
 
 def test_the_kind_of_a_device():

@@ -48,7 +48,7 @@ class Including(AbstractChooser):
         refused = {**decision.refused, **refused}
         if not own:
             return replace(decision, refused=refused)
-        predicted = decision.predicted or _extrapolated(decision.layout, question)
+        predicted = decision.predicted or _extrapolated(decision.layout, decision.question)
         others = decision.measured or predicted
         if not others:
             missing = f"nothing predicts the time of {decision.layout.__name__} to compare with"

@@ -1,13 +1,13 @@
 """The learned chooser: the least of the predicted times."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from .candidates import feasible
 from .decision import AbstractChooser, Decision, Question
-from .device import CPU_KINDS
+from .device import CPU_KINDS, is_cpu
 from .heuristic import BIT_DENSITY, MAX_JOINED, StartingTree, too_large
 from .model import CostModel
 
@@ -28,12 +28,18 @@ class Learned(AbstractChooser):
     - `path`: a model, as `snpjax formats train` writes them; by default the one for the device, or
       a generic one for a device that none was trained on, which the decision says then.
     - `otherwise`: who decides on graphs beyond those that the model was trained on.
+    - `kind`: the device to predict for, `"AMD cpu"`, `"Intel cpu"` or the name of a GPU; by default
+      the one that the products will run on. A named one gives the same answer on every machine.
     """
 
     path: Path | None = None
     otherwise: AbstractChooser = field(default=StartingTree())
+    kind: str | None = None
 
     def decide(self, question: Question) -> Decision:
+        if self.kind is not None:
+            device = "cpu" if is_cpu(self.kind) else "gpu"
+            question = replace(question, device=device, kind=self.kind)
         is_known = _named(question.kind) is not None or question.kind in CPU_KINDS.values()
         is_generic = self.path is None and not is_known
         model = model_for(question) if self.path is None else CostModel.read(self.path)
