@@ -47,6 +47,9 @@ from tests.support.command import invoke
 
 
 EXAMPLES = {example.name: example for example in examples()}
+#: Seconds for what is decided at once, and takes long where eight others use the processor: more
+#: than a test may take.
+AMPLE = 1_000
 COUNTDOWN = snp.SpikingSystem(
     [snp.Neuron("c", 3, ["a+/a -> a"]), snp.Neuron("o")], [("c", "o")], output="o"
 )
@@ -124,7 +127,7 @@ def check_relation(model, most):
     if graph is None:
         return
     assert state_of(relation, next(iter(graph))) == relation.initial
-    solver = StepSolver(relation, Clock(60))
+    solver = StepSolver(relation, Clock(AMPLE))
     for configuration, after in itertools.islice(graph.items(), 12):
         state = state_of(relation, configuration)
         expected = {state_of(relation, c) for c in after}
@@ -220,7 +223,7 @@ def test_facts_hold_of_the_graph(data):
         return
     wanted = parse_query("always 0 = 0").formula.part
     samples = Samples(relation, wanted, Clock(0.001))
-    solver = StepSolver(relation, Clock(20))
+    solver = StepSolver(relation, Clock(AMPLE))
     few = few_facts(relation, samples.kept, wanted)
     found = strongest(solver, few, [])
     found |= strongest(solver, more_facts(relation, samples.kept, wanted, few), [])
@@ -328,7 +331,7 @@ def test_k_induction():
     )
     wanted = parse_query("always d = 0").formula.part
     for most, expected in [(3, False), (4, True)]:
-        solver = StepSolver(relation_of(chain), Clock(20))
+        solver = StepSolver(relation_of(chain), Clock(AMPLE))
         assert k_inductive(solver, [wanted], [], most) == expected
     assert minimised(solver, [wanted], []) == [wanted]
     certificate = Certificate("always d = 0", "d = 0", model_digest(chain), k=4)
@@ -416,7 +419,7 @@ def test_questions_without_an_answer_contradict_nothing(data, random, share):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_are_proved(name):
     example = EXAMPLES[name]
-    verdict = snp.prove(example.system, example.query, seconds=60)
+    verdict = snp.prove(example.system, example.query, seconds=AMPLE)
     assert verdict.is_proved and verdict.graph is None and verdict.certificate is not None
     assert verdict.certificate.property == example.query
     assert snp.certify(example.system, verdict.certificate, samples=100)
@@ -426,7 +429,7 @@ def test_examples_are_proved(name):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_that_are_broken_are_refuted(name):
     example = EXAMPLES[name]
-    verdict = snp.prove(example.system, example.broken, seconds=60)
+    verdict = snp.prove(example.system, example.broken, seconds=AMPLE)
     assert verdict.is_refuted and verdict.certificate is None
     relation = relation_of(example.system)
     condition = invariance_of(parse_query(example.broken)).condition
@@ -604,7 +607,7 @@ def test_ctrl_c_between_two_questions_ends_the_search(monkeypatch):
         return ask(self, *assumptions)
 
     monkeypatch.setattr(StepSolver, "is_satisfiable", interrupted)
-    verdict = snp.prove(hard.system, hard.query, seconds=1_000)  # the test may take 300
+    verdict = snp.prove(hard.system, hard.query, seconds=AMPLE)
     assert verdict.status is snp.Status.BOUNDED and verdict.depth > 0
     assert "interrupted" in verdict.reason and "seconds" not in verdict.reason
     with pytest.raises(KeyboardInterrupt):  # as before
@@ -629,9 +632,7 @@ def test_ctrl_c_within_a_question_ends_it(delay, is_patient):
     pressed = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
     with patience.until_interrupted() if is_patient else pytest.raises(KeyboardInterrupt):
         pressed.start()
-        assert (
-            satisfiability.is_satisfiable(cubes(), 1_000, patience=patience) is None
-        )  # the test may take 300
+        assert satisfiability.is_satisfiable(cubes(), AMPLE, patience=patience) is None
     assert patience.is_interrupted == is_patient
     pressed.join()
 
@@ -657,7 +658,7 @@ def test_ctrl_c_before_a_question_reaches_z3_ends_it_too(monkeypatch, is_asked):
     solver = Late()
     solver.add(cubes().assertions())
     with pytest.raises(KeyboardInterrupt):
-        satisfiability.is_satisfiable(solver, 1_000)  # the test may take 300
+        satisfiability.is_satisfiable(solver, AMPLE)
 
 
 @pytest.mark.usefixtures("ctrl_c")
@@ -670,7 +671,7 @@ def test_ctrl_c_while_a_certificate_is_checked_leaves_it_open(monkeypatch):
         return ask(solver, seconds, patience=patience) if not patience.is_interrupted else None
 
     monkeypatch.setattr(certify_module, "is_satisfiable", interrupted)
-    verdict = snp.prove(hard.system, hard.query, seconds=100)
+    verdict = snp.prove(hard.system, hard.query, seconds=AMPLE)
     assert verdict.status is snp.Status.UNKNOWN and "interrupted" in verdict.reason
 
 
@@ -689,7 +690,7 @@ def test_wrong_relation_is_not_proved(monkeypatch):
     )
     query = f"always o <= {10**6 + 500_000}"
     monkeypatch.setattr(SpikingRelation, "steps", wrong)
-    verdict = snp.prove(far, query, seconds=5)
+    verdict = snp.prove(far, query, seconds=AMPLE)
     assert verdict.status is snp.Status.UNKNOWN and "not accepted" in verdict.reason
     assert "every step keeps the invariant" in verdict.reason
 

@@ -333,13 +333,13 @@ def test_features_and_decision_are_fast():
     edges = graphs.RandomInDegree(10, 0).edges(100_000, 100_000).canonical()
     times = []
     for _ in range(3):
-        began = time.process_time()
+        began = time.thread_time()
         asked = question(edges, Workload())
         assert asked.features.num_edges == 10**6
         Learned().decide(asked)  # reads the model once
-        middle = time.process_time()
+        middle = time.thread_time()
         Learned().decide(asked)
-        times.append((middle - began, time.process_time() - middle))
+        times.append((middle - began, time.thread_time() - middle))
     features, decision = np.min(times, axis=0)
     # The goals are 50 ms and 1 ms; a shared machine may be slower, and no test should fail for it.
     assert features < 0.5 and decision < 0.02

@@ -97,7 +97,7 @@ def check(seed: int) -> set[str]:
     options = {"steps": STEPS, "decoder": decoder, "inputs": inputs}
     results = [
         learn.robustness(system, box, **options),
-        learn.robustness(system, box, **options, enumerate_up_to=0, seconds=20),
+        learn.robustness(system, box, **options, enumerate_up_to=0, seconds=1_000),
         learn.robustness(system, box, **options, enumerate_up_to=0, seconds=0),
     ]
     bounds = NetworkBounds.of(Classifier.of(system, inputs, STEPS, decoder), box)
@@ -180,7 +180,7 @@ def test_a_solver_without_time_proves_nothing(monkeypatch):
     )
     box = learn.SpikeBox.around([[5]], each=3)
     options = {"steps": 8, "enumerate_up_to": 0}
-    assert learn.robustness(system, box, **options, seconds=20).decisions[0].by == "solver"
+    assert learn.robustness(system, box, **options, seconds=1_000).decisions[0].by == "solver"
     for found in (
         learn.robustness(system, box, **options, seconds=0),
         learn.robustness(system, box, **options, seconds=1e-9),

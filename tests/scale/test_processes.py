@@ -3,7 +3,6 @@
 import json
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import jax.random as jr
@@ -104,9 +103,7 @@ def test_the_command_of_several_processes():
 
 @pytest.mark.parametrize("task", ["lost", "lost_while_waiting"])
 def test_a_lost_process_ends_the_others(task):
-    began = time.monotonic()
-    survivor, killed = run_processes(SCRIPT, task)
-    assert time.monotonic() - began < 60
+    survivor, killed = run_processes(SCRIPT, task)  # which would end a survivor without a word
     assert killed.returncode == -9 and survivor.returncode not in (0, None)
     lines = survivor.stderr.strip().splitlines()
     assert len(lines) == 1 and "lost" in lines[0], survivor.stderr

@@ -158,7 +158,7 @@ def test_spellings(text, same):
     ids=lambda value: str(value)[:30],
 )
 def test_rejected(text, position, words):
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(GuardError) as caught:
         Guard.parse(text)
     error = caught.value
@@ -167,7 +167,7 @@ def test_rejected(text, position, words):
     assert f"at character {position + 1} " in str(error)
     assert "at character" not in error.message
     assert len(str(error)) < 400
-    assert time.perf_counter() - started < 2
+    assert time.thread_time() - started < 2
 
 
 def test_error_text():
@@ -198,10 +198,10 @@ def test_error_text():
     ids=lambda value: str(value)[:30],
 )
 def test_large_guards_are_quick(text, tail, period):
-    started = time.perf_counter()
+    started = time.thread_time()
     guard = Guard.parse(text)
     assert (guard.tail, guard.period) == (tail, period)
-    assert time.perf_counter() - started < 2  # each takes well below 0.2 s
+    assert time.thread_time() - started < 2  # each takes well below 0.2 s
 
 
 def test_limit():
@@ -367,10 +367,10 @@ def test_canonical_text(text):
 def test_irregular_work_is_refused():
     """Sums of two irregular sets would take minutes although the result is below the limit."""
     irregular = Guard.from_lengths(random.Random(0).sample(range(1_900_000), 300_000))
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(ValueError, match="too much work"):
         irregular.concatenate(irregular)
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_large_counts_take_little_memory():
