@@ -5,7 +5,16 @@ import warnings
 import pytest
 from hypothesis import given, strategies as st
 
-from snpjax import BuddingRule, DivisionRule, ModelWarning, Neuron, Rule, SpikingSystem, Synapse
+from snpjax import (
+    BuddingRule,
+    DivisionRule,
+    ModelWarning,
+    Neuron,
+    PopulationSystem,
+    Rule,
+    SpikingSystem,
+    Synapse,
+)
 from snpjax.io import ReadError, ReadWarning
 from snpjax.io.plingua import read_plingua
 from snpjax.io.source import Source
@@ -218,6 +227,51 @@ def test_a_text_may_be_an_argument():
     assert parse(text).neurons[0].rules == (Rule("a+", 1, 1),)
 
 
+_NUMBER_OF_GUARD = ["i", "2*i", "i+n", "n*i-1", "(i+1)*(n-1)", "7"]
+_GUARD_PARTS = ["a{%s}", "(a{%s})*", "a{%s,}", "(aa){%s}", "a"]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(_GUARD_PARTS), st.sampled_from(_NUMBER_OF_GUARD)), max_size=4
+    ),
+    st.integers(1, 3),
+    st.booleans(),
+)
+def test_numbers_in_the_braces_of_a_guard_are_expressions(parts, n, is_argument):
+    """A family is what is written by hand for each value."""
+
+    def guard(values):
+        return "a" + "|a".join(
+            part % eval(number, {}, values) if "%" in part else part for part, number in parts
+        )
+
+    text = "a" + "|a".join(part % number if "%" in part else part for part, number in parts)
+    rule = f'[a --> a]\'x{{i}} "{text}"'
+    family = f"{rule} : 1<=i<=3;"
+    if is_argument:
+        family = f'{{ call add(i, "{text}"); }} : 1<=i<=3;'
+    neurons = "@mu = x{i} : 1<=i<=3;\n"
+    add = "def add(i, guard) { [a --> a]'x{i} guard; }"
+    head = f"@model<spiking_psystems>\nn = {n};\ndef main() {{ {neurons}"
+    each = [f'[a --> a]\'x{{{i}}} "{guard({"i": i, "n": n})}";' for i in (1, 2, 3)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # of rules that are never used
+        by_hand, listed, families = (
+            read_plingua(Source("x.pli", f"{head}{rules} }} {add}"), "extended", families=families)
+            for rules, families in ((" ".join(each), False), (family, False), (family, True))
+        )
+        if isinstance(families, PopulationSystem):
+            families = families.expand()
+    assert listed == families == by_hand
+
+
+def test_a_parameter_may_be_used_in_a_guard_only():
+    text = '@model<spiking_psystems>\ndef main(n) { @mu = x; [a --> a]\'x "a{n}a*"; }'
+    system = read_plingua(Source("x.pli", text), "extended", parameters={"n": 4})
+    assert system.neurons[0].rules == (Rule("a{4,}", 1, 1),)
+
+
 def test_recursion_ends_with_an_empty_range():
     text = main("call f(5);\n}\ndef f(n) { @mu = x{n}; call f(n-1) : 2<=i<=2, n<>1;")
     assert [n.name for n in parse(text).neurons] == ["x{5}", "x{4}", "x{3}", "x{2}", "x{1}"]
@@ -281,6 +335,15 @@ def test_three_errors():
         ("@mu = x; n = 3;", "3:10", "defined by let"),
         ("@mu = i; []'i --> []'j || []'k;", "3:31", "a guard in quotes"),
         ("@mu = x; [a --> a]'x \"a : 1<=i<=2;", "3:22", "not closed"),
+        ('@mu = x; [a --> a]\'x "a{i}";', "3:25", "the variable i is not defined"),
+        ('@mu = x; [a --> a]\'x "a{i-2}": 1<=i<=1;', "3:25", "the number in braces is -1"),
+        (
+            '@mu = x; [a --> a]\'x "a{1+,3}";',
+            "3:27",
+            "expected a number, a variable or '(', not ','",
+        ),
+        ('@mu = x; [a --> a]\'x "a{2*i}a)": 6<=i<=6;', "3:30", "the guard does not parse"),
+        ('@mu = x; call m("a{i}"); } def m(g) { [a --> a]\'x g;', "3:20", "is not defined"),
         ("@mu = x; /* a comment", "3:10", "not closed"),
         ("@mu = x; }", "4:1", "closes nothing"),
         ("@mu = x; {", "4:2", "opened at 2:12"),

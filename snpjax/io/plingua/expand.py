@@ -203,7 +203,9 @@ class _Expander:
             )
             raise Mistake(call.offset, message)
         values = [
-            argument.value if isinstance(argument, tree.Text) else argument.text_or_number(scope)
+            argument.resolve(scope)
+            if isinstance(argument, tree.Text)
+            else argument.text_or_number(scope)
             for argument in call.arguments
         ]
         self.last_call = call.offset
@@ -370,7 +372,7 @@ class _Expander:
         guard = guard_or_error(node.resolve(scope))
         if isinstance(guard, Guard):
             return guard
-        offset = node.offset if node.is_variable else node.offset + guard.position
+        offset = node.place(scope, guard.position)
         self.report.error(offset, f"the guard does not parse: {guard.message}", kind="guard")
         return None
 

@@ -66,6 +66,15 @@ class Expression:
         return value if isinstance(value, str) else self.value(scope)
 
 
+def unreadable(offset: int) -> Expression:
+    """Stand in for an expression that does not parse, which is reported."""
+
+    def refuse(scope: Scope) -> Number:
+        raise FollowUp
+
+    return Expression(offset, refuse)
+
+
 def number(offset: int, digits: str) -> Expression:
     if len(digits) > MAX_DIGITS:
 

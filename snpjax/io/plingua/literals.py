@@ -94,12 +94,14 @@ class Literals:
         match = _RULE.match(self._text, start, end)
         if match is not None:
             _, consume, produce, nothing, label, guard, delay = match.groups()
+            if _has_expressions(guard):
+                return start
             produced = 0 if nothing else int(produce or 1)
             key = guard, int(consume or 1), produced, int(delay or 0)
             found.rules.append((start, self._label(label), key))
             return match.end()
         match = _GROWTH.match(self._text, start, end)
-        if match is None:
+        if match is None or _has_expressions(match[6]):
             return start
         found.rules.append((start, self._label(match[2]), None))
         return match.end()
@@ -214,6 +216,10 @@ def arc_at(text: str, offset: int) -> tree.Arc:
         tree.plain_label(match.start(group), "".join(match[group].split())) for group in (2, 3)
     )
     return tree.Arc(offset, source, target)
+
+
+def _has_expressions(guard: str | None) -> bool:
+    return guard is not None and any(tree.expressions_in(guard))
 
 
 def _number(match: re.Match[str], group: int) -> expression.Expression | None:

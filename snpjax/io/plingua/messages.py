@@ -57,7 +57,7 @@ _STATEMENT_START = re.compile(r"@[A-Za-z]|\[|\{|\}|(?:let|call|def)\b", re.IGNOR
 @cache
 def parser() -> Lark:
     """The parser of the grammar, whose terminals these messages name."""
-    start = ["head", "global_let", "body"]
+    start = ["head", "global_let", "body", "count"]
     return lalr_parser("snpjax.io.plingua", start=start, lexer="contextual")
 
 
@@ -71,8 +71,8 @@ def explain(error: UnexpectedInput, text: str, start: int, end: int) -> tuple[in
         before = end_of_previous(text, start, offset)
         return before, "the statement is not ended: expected ';' (write ; here)"
     wanted = _in_words(expected)
-    if at_end and end < len(text) and text[end] == "}":
-        return offset, f"expected {wanted}, not '}}' (complete the statement)"
+    if at_end and (next_one := text[end : end + 1]) in ("}", ","):  # "," in the braces of a text
+        return offset, f"expected {wanted}, not '{next_one}' (complete the statement)"
     if at_end:
         return offset, f"expected {wanted}, but the text ends (complete the statement)"
     hint = hint_for(found, expected, text[offset : offset + 80])

@@ -11,6 +11,7 @@ from ..._text.nearest import nearest
 from ..source import Report
 from .expression import MAX_DIGITS
 from .modules import Frame, Module
+from .tree import expressions_in
 
 
 #: Values by name: integers, or texts such as a guard.
@@ -75,9 +76,16 @@ def _is_read(name: str, frame: Frame, main: Module) -> bool:
     """Whether the name stands anywhere but where it is defined or a parameter of a call."""
     if any(name in let.value.names for let in frame.globals):
         return True
-    word = re.compile(rf'/\*.*?\*/|"[^"\n]*"|\b{re.escape(name)}\b', re.DOTALL)
+    this = re.compile(rf"\b{re.escape(name)}\b")
+    word = re.compile(rf'/\*.*?\*/|"[^"\n]*"|{this.pattern}', re.DOTALL)
+
+    def is_read_in(text: str) -> bool:
+        if text[0] != '"':
+            return text == name
+        return any(this.search(text, *place) for place in expressions_in(text))
+
     return any(
-        found.group() == name
+        is_read_in(found.group())
         for module in frame.modules.values()
         if "body" in vars(module) and (module is main or name not in module.parameters)
         for found in word.finditer(module.syntax.text, module.start, module.end)

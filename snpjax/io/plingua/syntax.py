@@ -1,6 +1,7 @@
 """From the text of a piece of P-Lingua to its statements, and from lark's errors to words."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NoReturn, TypeVar
@@ -79,7 +80,7 @@ class Syntax:
         if self._is_too_deep(start, end):
             return None
         parsed = self._parse(start, end, "global_let")
-        return None if parsed is None else _Builder(start).transform(parsed)
+        return None if parsed is None else _Builder(start, self._number).transform(parsed)
 
     def body(self, start: int, end: int) -> tuple[tree.Statement, ...]:
         """The statements between two braces, without those that do not parse."""
@@ -110,7 +111,7 @@ class Syntax:
         if not self._is_too_deep(start, end):
             try:
                 parsed = parser().parse(self.text[start:end], start="body")
-                statements += _Builder(start).transform(parsed)
+                statements += _Builder(start, self._number).transform(parsed)
             except UnexpectedInput:
                 # One statement at a time: a mistake in one does not hide those in the others.
                 for first, last in pieces:
@@ -118,7 +119,7 @@ class Syntax:
                     if parsed is None:
                         self.unparsed.append((first, last))
                     else:
-                        statements += _Builder(first).transform(parsed)
+                        statements += _Builder(first, self._number).transform(parsed)
         pieces.clear()
         return statements
 
@@ -132,6 +133,13 @@ class Syntax:
         if self.report.num_errors >= _MAX_ERRORS:
             raise Unreadable
         return None
+
+    def _number(self, start: int, end: int) -> Expression:
+        """The expression in a part of the braces of a text."""
+        parsed = None if self._is_too_deep(start, end) else self._parse(start, end, "count")
+        if parsed is None:
+            return expression.unreadable(start)
+        return _Builder(start, self._number).transform(parsed)
 
     def _spend(self, start: int, end: int) -> None:
         num_words = len(_WORD.findall(self.text, start, end)) + _WORDS_OF_PIECE
@@ -184,11 +192,12 @@ def _those(kind: type[NodeT], nodes: list) -> tuple[NodeT, ...]:
 
 
 class _Builder(Transformer_NonRecursive):
-    """Statements from lark's tree; `base` is the offset of the piece in the file."""
+    """Statements from lark's tree; `base` is the offset of the piece in the file, and `number`
+    parses the expression between two offsets in a quoted text."""
 
-    def __init__(self, base: int):
+    def __init__(self, base: int, number: Callable[[int, int], Expression]):
         super().__init__(visit_tokens=False)
-        self._base = base
+        self._base, self._number = base, number
 
     def _at(self, token: Token) -> int:
         return self._base + (token.start_pos or 0)
@@ -222,6 +231,9 @@ class _Builder(Transformer_NonRecursive):
     def group(self, nodes: list) -> Expression:
         return expression.group(self._at(nodes[0]), self._operand(nodes[1]))
 
+    def count(self, nodes: list) -> Expression:
+        return self._operand(nodes[0])
+
     # Pieces
 
     def label(self, nodes: list) -> tree.Label:
@@ -252,7 +264,12 @@ class _Builder(Transformer_NonRecursive):
 
     def _text(self, token: Token) -> tree.Text:
         if token.type == "STRING":
-            return tree.Text(self._at(token) + 1, token.value[1:-1])
+            offset, value = self._at(token) + 1, token.value[1:-1]
+            numbers = tuple(
+                (start, end, self._number(offset + start, offset + end))
+                for start, end in tree.expressions_in(value)
+            )
+            return tree.Text(offset, value, numbers=numbers)
         return tree.Text(self._at(token), token.value, is_variable=True)
 
     def bounds(self, nodes: list) -> tree.Bounds:

@@ -3,7 +3,7 @@ in the file.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -11,6 +11,9 @@ from ..source import Mistake
 from .expression import Expression, FollowUp, Scope, Unknown
 
 
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_PART = re.compile(r"[^,]+")
+_NUMBERS = re.compile(r"[-0-9,\s]*")
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\{-?[0-9]+(,-?[0-9]+)*\})?")
 
 
@@ -38,15 +41,20 @@ class Spikes:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A quoted text, or the name of a parameter that holds one, from its first character."""
+    """A quoted text, or the name of a parameter that holds one, from its first character.
+
+    `numbers` are expressions in the braces of a quoted text, such as `"a{2*i}a*"`, with the place
+    of the first character and of the one after the last in `value`.
+    """
 
     offset: int
     value: str
     is_variable: bool = False
+    numbers: tuple[tuple[int, int, Expression], ...] = ()
 
     def resolve(self, scope: Scope) -> str:
         if not self.is_variable:
-            return self.value
+            return "".join(text for _, text, _ in self._pieces(scope))
         value = scope.get(self.value)
         if isinstance(value, str):
             return value
@@ -54,6 +62,32 @@ class Text:
             raise FollowUp
         message = f'{self.value} holds no guard (write the guard in quotes: "a+")'
         raise Mistake(self.offset, message)
+
+    def place(self, scope: Scope, position: int) -> int:
+        """The offset in the file of a character of the resolved text."""
+        for offset, text, is_number in () if self.is_variable else self._pieces(scope):
+            if position <= len(text):
+                return offset if is_number else offset + position
+            position -= len(text)
+        return self.offset
+
+    def _pieces(self, scope: Scope) -> Iterator[tuple[int, str, bool]]:
+        """Offset, text and whether it is the number that an expression gives."""
+        at = 0
+        for start, end, expression in self.numbers:
+            yield self.offset + at, self.value[at:start], False
+            yield self.offset + start, f"{expression.count(scope, 'the number in braces')}", True
+            at = end
+        yield self.offset + at, self.value[at:], False
+
+
+def expressions_in(text: str) -> Iterator[tuple[int, int]]:
+    """Where expressions stand in the braces of a text, instead of numbers only."""
+    for braces in _BRACES.finditer(text):
+        if not _NUMBERS.fullmatch(braces[1]):
+            for part in _PART.finditer(text, *braces.span(1)):
+                if part[0].strip():
+                    yield part.span()
 
 
 @dataclass(frozen=True, slots=True)
