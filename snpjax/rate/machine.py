@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.lax as lax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from snpjax_formats import AbstractLayout, Edges
@@ -34,9 +35,14 @@ class RateState(NamedTuple):
 
 
 class Delivery(eqx.Module):
-    """One projection, or its edges of one delay."""
+    """One projection, or its edges of one delay.
+
+    - `is_edge`: the entries of a layout of pairs that are edges. The others stay 0, whatever
+      plasticity or a gradient does to them.
+    """
 
     layout: AbstractLayout
+    is_edge: PyTree[Bool[Array, "..."]] | None  # None: the layout stores edges only
     plasticity: Plasticity | None = eqx.field(static=True)
     pre: str = eqx.field(static=True)
     post: str = eqx.field(static=True)
@@ -131,9 +137,19 @@ class RateMachine(AbstractMachine):
         - `state`: the state of one path, whose weights the edges have; by default the initial
           weights.
         """
-        layout = self.deliveries[delivery].layout
+        own = self.deliveries[delivery]
         weights = None if state is None else state.weights.get(str(delivery))
-        return _with_weights(layout, weights).edges()
+        edges = _with_weights(own, weights).edges()
+        if own.is_edge is None:
+            return edges
+        # A layout of pairs lists no edge whose weight is 0.
+        ones = jax.tree.map(lambda x: x.astype(np.float32), own.is_edge)
+        listed = _with_weights(own, ones).edges()
+        assert edges.value is not None
+        value = np.concatenate([np.zeros(len(listed), edges.value.dtype), edges.value])
+        pairs = ((listed.source, edges.source), (listed.target, edges.target))
+        source, target = map(np.concatenate, pairs)
+        return Edges(source, target, value, edges.num_sources, edges.num_targets).canonical()
 
     def _step(self, state: RateState) -> tuple[RateState, Record]:
         past = {
@@ -186,7 +202,7 @@ class RateMachine(AbstractMachine):
                 r = lax.dynamic_index_in_dim(buffer, row, keepdims=False)
             else:
                 r = moving.get(delivery.pre, state.variables[delivery.pre])["r"]
-            layout = _with_weights(delivery.layout, state.weights.get(str(number)))
+            layout = _with_weights(delivery, state.weights.get(str(number)))
             y = layout.deliver(r, accumulate=r.dtype)
             of = inputs[delivery.post]
             of[delivery.target] = of[delivery.target] + y if delivery.target in of else y
@@ -211,15 +227,23 @@ class RateMachine(AbstractMachine):
 
         change = delivery.plasticity.function
         new = [change(w, products_of(i), pre, post) for i, w in enumerate(leaves)]
-        return jax.tree.unflatten(
-            tree, [x.astype(w.dtype) for x, w in zip(new, leaves, strict=True)]
-        )
+        typed = [x.astype(w.dtype) for x, w in zip(new, leaves, strict=True)]
+        return _of_edges(delivery, jax.tree.unflatten(tree, typed))
 
 
-def _with_weights(layout: AbstractLayout, weights: PyTree | None) -> AbstractLayout:
-    if weights is None:
-        return layout
-    return eqx.combine(weights, eqx.filter(layout, eqx.is_inexact_array, inverse=True))
+def _with_weights(delivery: Delivery, weights: PyTree | None) -> AbstractLayout:
+    """The layout with other weights than its own, where these are not `None`."""
+    own, rest = eqx.partition(delivery.layout, eqx.is_inexact_array)
+    if weights is None and delivery.is_edge is None:
+        return delivery.layout
+    return eqx.combine(_of_edges(delivery, own if weights is None else weights), rest)
+
+
+def _of_edges(delivery: Delivery, weights: PyTree) -> PyTree:
+    """The weights, 0 where there is no edge."""
+    if delivery.is_edge is None:
+        return weights
+    return jax.tree.map(lambda x, is_edge: jnp.where(is_edge, x, 0), weights, delivery.is_edge)
 
 
 def _typed(new: Variables, old: Variables) -> dict[str, Array]:

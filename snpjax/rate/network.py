@@ -4,14 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, PyTree
 
 from snpjax_formats import (
+    BSR,
     AbstractLayout,
+    Dense,
     Edges,
+    Float32Dense,
     Scaled,
     Workload,
     check_free,
@@ -179,8 +183,8 @@ def _deliveries(
     size = sizes[p.pre], sizes[p.post]
     delay = np.rint(np.asarray(p.delay, np.float64) / dt).astype(np.int64)  # steps
 
-    def delivery(stored: AbstractLayout, delay: int) -> Delivery:
-        return Delivery(stored, p.plasticity, p.pre, p.post, p.target, delay)
+    def delivery(stored: AbstractLayout, delay: int, is_edge: PyTree | None = None) -> Delivery:
+        return Delivery(stored, is_edge, p.plasticity, p.pre, p.post, p.target, delay)
 
     if layout == "auto" and delay.ndim == 0 and p.plasticity is None:
         own = _structured(p, *size, dtype)
@@ -196,10 +200,10 @@ def _deliveries(
             f"is delivered on its own. Round them to at most {_MAX_DELAYS}."
         )
     return [
-        delivery(
-            _stored(edges if delay.ndim == 0 else edges.subset(delay == some), p, layout), int(some)
-        )
+        delivery(stored, int(some), is_edge)
         for some in each
+        for part in [edges if delay.ndim == 0 else edges.subset(delay == some)]
+        for stored, is_edge in [_stored(part, p, layout)]
     ]
 
 
@@ -216,7 +220,10 @@ def _structured(
     return Scaled(stored, jnp.asarray(factor, dtype))
 
 
-def _stored(edges: Edges, p: RateProjection, layout: LayoutLike) -> AbstractLayout:
+def _stored(
+    edges: Edges, p: RateProjection, layout: LayoutLike
+) -> tuple[AbstractLayout, PyTree | None]:
+    """The edges in a layout, and which of its entries are edges if it stores pairs."""
     assert edges.value is not None
     trained = p.plasticity is not None
     workload = Workload(accumulate=edges.value.dtype, trained=trained)
@@ -224,18 +231,12 @@ def _stored(edges: Edges, p: RateProjection, layout: LayoutLike) -> AbstractLayo
         chooser = None if isinstance(layout, str) else layout
         layout = choose(edges, workload=workload, chooser=chooser).layout
     stored = fitting(layout, edges)
-    weights = [x for x in jax.tree.leaves(stored) if jnp.issubdtype(x.dtype, jnp.inexact)]
-    if trained and (not weights or _stores_pairs(stored, edges)):
+    if trained and not jax.tree.leaves(eqx.filter(stored, eqx.is_inexact_array)):
         raise ValueError(
             f"The projection from {p.pre!r} to {p.post!r} is plastic, but {layout.__name__} stores "
-            "no weights of its own, or stores pairs without an edge, which would become edges. "
-            'Use ELL, or leave `layout` at "auto".'
+            'no weights of its own. Use ELL, or leave `layout` at "auto".'
         )
-    return stored
-
-
-def _stores_pairs(stored: AbstractLayout, edges: Edges) -> bool:
-    from snpjax_formats import BSR, Dense, Float32Dense
-
-    is_full = len(edges) == edges.num_sources * edges.num_targets
-    return isinstance(stored, BSR | Dense | Float32Dense) and not is_full
+    if not isinstance(stored, BSR | Dense | Float32Dense):
+        return stored, None
+    ones = fitting(layout, replace(edges, value=np.ones_like(edges.value)))
+    return stored, jax.tree.map(lambda x: x != 0, eqx.filter(ones, eqx.is_inexact_array))

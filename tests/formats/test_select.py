@@ -325,8 +325,23 @@ _SMALL = (
     ({"edges": _SPARSE, "max_input": 1, "many_paths": True}, ELL),
     ({"edges": _CROWDED, "max_input": 1, "many_paths": True}, BitDense),
     ({"edges": _CROWDED, "max_input": 8, "many_paths": True}, Int8Dense),
-    ({"edges": _CROWDED, "workload": Workload(accumulate=np.float32)}, ELL),
+    ({"edges": _CROWDED, "workload": Workload(accumulate=np.float32)}, Dense),
+    ({"edges": _SPARSE, "workload": Workload(accumulate=np.float32)}, ELL),
+    ({"edges": _CROWDED, "workload": Workload(trained=True)}, Dense),
+    ({"edges": _SPARSE, "workload": Workload(trained=True)}, ELL),
 )
+
+
+@pytest.mark.parametrize("trained", [False, True])
+@pytest.mark.parametrize("size", [64, 512, 600, 2000])
+def test_crowded_floats_on_a_cpu_are_dense_as_published(size, trained, monkeypatch):
+    edges = graphs.RandomPairs(0.7, 0).edges(size, size)
+    edges = dataclasses.replace(edges, value=np.ones(len(edges), np.float32))
+    workload = Workload(accumulate=np.float32, trained=trained)
+    assert choose(edges, workload=workload, chooser=Published()).layout is Dense
+    for kind in ("AMD cpu", "Intel cpu", "arm64 cpu"):
+        monkeypatch.setattr("snpjax_formats.select.device._processor", lambda kind=kind: kind)
+        assert choose(edges, workload=workload, device="cpu").layout is Dense
 
 
 def test_features_and_decision_are_fast():

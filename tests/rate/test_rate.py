@@ -32,7 +32,6 @@ from snpjax_formats import (
 
 
 LAYOUTS = (Dense, ELL, ELLPACKR, SlicedELL, Hybrid, Compressed, CSR, CSC, COO, BSR, TwoWay)
-LEARNING = (ELL, ELLPACKR, SlicedELL, Hybrid, Compressed, CSR, CSC, COO, TwoWay)
 SIZES = (3, 4)
 STEPS = 6
 GAINS = {
@@ -161,7 +160,7 @@ def test_every_layout_is_the_reference(layout, drawn):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layout", LEARNING)
+@pytest.mark.parametrize("layout", LAYOUTS)
 @settings(max_examples=15)
 @given(drawn=networks(plastic=True))
 def test_every_layout_learns_as_the_reference(layout, drawn):
@@ -231,6 +230,35 @@ def test_paths_learn_apart():
         expected = snp.lower(network).machine.edges(0, one.state)
         np.testing.assert_allclose(learned.value, expected.value, rtol=1e-6)
     assert 0.5 < expected.value[0] < 1 and expected.value[1] == pytest.approx(1.01)
+
+
+@pytest.mark.parametrize("layout", [Dense, BSR])
+def test_pairs_without_an_edge_stay_none(layout):
+    """In what plasticity changes and in gradients; an edge of weight 0 stays one."""
+    pairs = np.array([0, 1, 2]), np.array([1, 2, 2])
+    edges = Edges(*pairs, np.array([0.0, 0.5, 1.0]), 3, 3)
+    learning = rate.Plasticity(lambda w, products, pre, post: w + products(pre + 1, post + 1) - 2)
+    network = rate.RateNetwork(
+        [rate.RatePopulation("x", 3, rate.leaky(rate.identity), {"r": np.array([1.0, 2.0, 3.0])})],
+        [rate.RateProjection("x", "x", edges, plasticity=learning, layout=layout)],
+    )
+    machine = snp.lower(network).machine
+    state, _ = machine.step(machine.init(), snp.FirstChoice())
+    r = np.asarray(state.variables["x"]["r"])
+    listed = machine.edges(0, state)
+    np.testing.assert_array_equal((listed.source, listed.target), pairs)
+    new = edges.value + (r[pairs[0]] + 1) * (r[pairs[1]] + 1) - 2
+    np.testing.assert_allclose(listed.value, new, rtol=1e-5)
+    assert all(np.count_nonzero(x) == 3 for x in jax.tree.leaves(state.weights))
+    assert machine.edges(0).value.tolist() == edges.value.tolist()
+    slopes = eqx.filter_grad(lambda m: jnp.sum(m.step(state, None)[0].variables["x"]["r"]))(machine)
+    assert all(np.count_nonzero(x) == 0 for x in jax.tree.leaves(slopes.deliveries))
+    fixed = snp.lower(
+        rate.RateNetwork(network.populations, [rate.RateProjection("x", "x", edges, layout=layout)])
+    ).machine
+    total = lambda m: jnp.sum(m.step(m.init(), None)[0].variables["x"]["r"])  # noqa: E731
+    (slopes,) = jax.tree.leaves(eqx.filter_grad(total)(fixed).deliveries)
+    assert np.count_nonzero(slopes) == 3
 
 
 def test_gradients_are_finite_differences():
@@ -354,10 +382,6 @@ def test_what_cannot_be_lowered():
             [rate.RatePopulation("a", 4)], [rate.RateProjection("a", "a", **options)], dt=1.0
         )
 
-    for layout in (Dense, BSR):
-        with pytest.raises(ValueError, match="pairs without an edge"):
-            plastic = rate.hebb(0.1)
-            snp.lower(network(graph=np.eye(4), plasticity=plastic, layout=layout))
     with pytest.raises(ValueError, match="Interval stores neither weights"):
         snp.lower(network(graph=np.eye(4), layout=Interval))
     with pytest.raises(TypeError, match="takes no `count_dtype`. The options .* are `layout`"):

@@ -45,7 +45,8 @@ _EVEN = 1.3
 _PADDED = 0.9
 
 # Above it a matrix of floats is faster than ELL (two shared cores, jax 0.10.2; on GPUs an
-# estimate).
+# estimate). In whole runs of 64 to 512 rate neurons it is 2 to 9 times as fast, and CSR, which
+# `Published` takes where a target has more than 128 edges, 2 to 7 times slower than ELL (2026-11).
 _CPU_FLOAT_DENSITY = 0.18
 _GPU_FLOAT_DENSITY = 0.25
 
@@ -118,8 +119,12 @@ def small_on_cpu(question: Question, *, many_paths: bool) -> tuple[type[Abstract
     edges, most = question.edges, question.workload.max_input
     size = max(edges.num_sources, edges.num_targets)
     slots, mean = edges.max_in_degree(), len(edges) / max(edges.num_targets, 1)
-    if size <= TINY or question.workload.sums_floats or question.workload.trained:
+    if size <= TINY:
         return ELL, "a small graph"
+    if question.workload.sums_floats or question.workload.trained:
+        density = len(edges) / max(edges.num_sources * edges.num_targets, 1)
+        layout = Dense if density > _CPU_FLOAT_DENSITY else ELL
+        return layout, f"a small graph of floats, density {density:.2f}"
     crowd = _CROWD_OF_MANY if many_paths else _CROWD
     is_crowded = slots * crowd > size
     suits_bits = is_crowded and most == 1 if many_paths else _are_few_bits(most)
@@ -188,7 +193,7 @@ def is_best_joined(size: int, *, device: str | None = None) -> bool:
 
 def _tree_of_floats(features: Features, question: Question) -> tuple[type[AbstractLayout], str]:
     dense = _CPU_FLOAT_DENSITY if question.device == "cpu" else _GPU_FLOAT_DENSITY
-    if features.density > dense and not question.workload.trained:
+    if features.density > dense:
         return Dense, f"density {features.density:.2f}"
     return _pulled(features, uneven=SlicedELL if question.device == "cpu" else Hybrid)
 

@@ -23,6 +23,7 @@ class Workload:
     - `activity`: the expected share of entries of x that are not 0.
     - `gradients`: the transposed product is wanted as often as the product.
     - `trained`: weights are changed, by `edge_products`, so that they must be stored as they are.
+      A layout of pairs, such as Dense, may be chosen: its entries without an edge must stay 0.
 
     **Raises:** `ValueError` for what is out of range.
     """
