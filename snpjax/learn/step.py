@@ -84,11 +84,12 @@ def step(
     The exact step of the same numbers determines which rules are selected, when neurons are closed
     and whether the system halts. The derivative of the firing of rule r in the count of its neuron
     is the surrogate's at the margin of its guard, where the neuron is open and selected r, nothing,
-    or a forgetting rule declared after r, as a leak must not hide what would fire; of a rule of
-    several terms, at the term with the largest margin. Spikes that a closed neuron loses have no
-    derivative, nor has a delayed rule that did not fire in what it produces. A halting state is a
-    fixed point only by value: the derivatives there are those of any other state, so that a system
-    in which nothing fires can be trained.
+    or a forgetting rule declared after r, as a leak must not hide what would fire. The margin of a
+    guard of several terms is their largest; where a margin has a kink, its derivative is the mean
+    of those on both sides. Spikes that a closed neuron loses have no derivative, nor has a delayed
+    rule that did not fire in what it produces. A halting state is a fixed point only by value: the
+    derivatives there are those of any other state, so that a system in which nothing fires can be
+    trained.
 
     **Arguments:**
 
@@ -130,13 +131,17 @@ def step(
         may_fire |= forgets[None] & (numbers < slots[None])
     counts = expanded(model.is_slot, ndim) & is_open[None] & may_fire
     if isinstance(model.surrogate, Smooth):
-        # Each slot fires as far as those before it leave it to.
-        own = jnp.where(expanded(model.is_slot, ndim), model.surrogate.value(margin), 0)
+        # Each rule fires as far as those before it leave it to, in its first slot.
+        own, is_rule = margin, model.is_slot
+        if program.number is not None:
+            own = _of_rules(expanded(program.number, ndim), margin)
+            is_rule &= model.first == jnp.arange(len(margin))[:, None]
+        own = jnp.where(expanded(is_rule, ndim), model.surrogate.value(own), 0)
         left = jnp.cumprod(1 - own, axis=0)
         fired = own * jnp.concatenate([jnp.ones_like(left[:1]), left[:-1]])
     else:
         if program.number is not None:
-            counts &= _is_nearest(expanded(program.number, ndim), margin, is_fired)
+            counts = jnp.where(counts, _shares(expanded(program.number, ndim), margin), 0)
         fired = fires(margin, is_fired, counts, model.surrogate)
     log_probability = jnp.zeros(state.step.shape)
     if isinstance(choice, WeightedChoice):
@@ -218,33 +223,51 @@ def _drawn(
 def _margin(
     model: RelaxedSystem, constants: Constants, spikes: Float[Array, "neurons *paths"], ndim: int
 ) -> Float[Array, "slots neurons *paths"]:
-    """How far the count is inside each term of a guard, or outside of it."""
+    """How far the count is inside each term of a guard, or outside of it; -inf without a term.
+
+    At a kink the derivative in the count is the mean of those on both sides, so 0 at the count of a
+    point guard, and at every accepted count of a periodic one and halfway between two of them.
+    """
     low, high = expanded(constants.low, ndim), expanded(constants.high, ndim)
-    above = spikes[None] - low
-    margin = jnp.minimum(above + 0.5, high - spikes[None] + 0.5)
-    if model.program.period is None:
-        return margin
-    period = expanded(step_of(model), ndim)
-    nearest = period * jnp.round(lax.stop_gradient(above / period))
-    between = 0.5 - jnp.abs(above - nearest)
-    return jnp.where(period == 1, margin, jnp.minimum(margin, between))
+    above, below = spikes[None] - low, high - spikes[None]
+    margin = jnp.minimum(above, below)  # equal ones share the derivative
+    if model.program.period is not None:
+        period = expanded(step_of(model), ndim)
+        turns = lax.stop_gradient(above / period)
+        last = jnp.maximum(jnp.floor(lax.stop_gradient(high - low) / period), 0)
+        apart = above - period * jnp.clip(jnp.round(turns), 0, last)
+        is_halfway = (turns - jnp.floor(turns) == 0.5) & (turns > 0) & (turns < last)
+        side = jnp.where(is_halfway, 0, jnp.sign(lax.stop_gradient(apart)))
+        distance = jnp.where(is_halfway, period / 2, side * apart)
+        nearest = jnp.where(below < 0, jnp.minimum(-distance, below), -distance)
+        margin = jnp.where(period == 1, margin, nearest)
+    return jnp.where(expanded(model.is_slot, ndim), margin + 0.5, -jnp.inf)
 
 
-def _is_nearest(
-    number: Int[Array, "slots neurons *paths"],
-    margin: Float[Array, "slots neurons *paths"],
-    is_fired: Bool[Array, "slots neurons *paths"],
-) -> Bool[Array, "slots neurons *paths"]:
-    """The slot of each rule that fired, or whose margin is the largest, the first of equal ones."""
-    nearest = jnp.ones(margin.shape, bool)
-    size = len(margin)
-    for slot in range(size):
-        same = number == number[slot][None]
-        own = margin[slot][None]
-        earlier = expanded(jnp.arange(size) > slot, margin.ndim)
-        beats = (own > margin) | ((own == margin) & earlier)
-        nearest &= ~(same & (beats | is_fired[slot][None])) | is_fired
-    return nearest
+def _shares(
+    number: Int[Array, "slots neurons"], margin: Float[Array, "slots neurons *paths"]
+) -> Float[Array, "slots neurons *paths"]:
+    """The slots with the largest margin of each rule; those of one rule add up to 1."""
+    margin = lax.stop_gradient(margin)
+    largest, equals = margin, jnp.zeros_like(margin)
+    for own, row in zip(number, margin, strict=True):
+        largest = jnp.where(own[None] == number, jnp.maximum(largest, row[None]), largest)
+    is_largest = margin == largest
+    for own, row in zip(number, is_largest, strict=True):
+        equals += ((own[None] == number) & row[None]).astype(equals.dtype)
+    return jnp.where(is_largest, 1 / equals, 0)
+
+
+def _of_rules(
+    number: Int[Array, "slots neurons"], margin: Float[Array, "slots neurons *paths"]
+) -> Float[Array, "slots neurons *paths"]:
+    """The largest margin of the rule of each slot."""
+    shares = _shares(number, margin)
+    parts = jnp.where(shares > 0, shares * margin, 0)
+    total = jnp.zeros_like(margin)
+    for own, row in zip(number, parts, strict=True):
+        total += jnp.where(own[None] == number, row[None], 0)
+    return total
 
 
 def _largest(counts: Float[Array, "neurons *paths"]) -> Float[Array, ""]:

@@ -14,7 +14,9 @@ class AbstractSurrogate(eqx.Module):
 
     The margin of a rule is positive iff its guard holds, at whole numbers at least 1/2 away from 0:
     k - l + 1/2 for k >= l, the least of both sides for an interval, 1/2 less the distance to the
-    nearest accepted count for a periodic guard. Firing itself stays 0 or 1, but for `Smooth`.
+    nearest accepted count for a periodic guard, the largest of its terms for a union. Where it has
+    a kink, its derivative is the mean of those on both sides. Firing itself stays 0 or 1, but for
+    `Smooth`.
 
     `beta` says how fast the slope falls off, `height` what it is at 0. A rule that consumes c
     spikes subtracts c times its slope from the derivative of what is left, in every step: with a
@@ -73,7 +75,7 @@ class StraightThrough(AbstractSurrogate):
 
 
 class Smooth(AbstractSurrogate):
-    """Firing is the logistic function of beta m: no exact system any more, and the one surrogate
+    """Firing is the logistic function of beta m, m being the margin: no exact system any more, and the one surrogate
     whose gradients are those of what is computed. Nothing is rounded then."""
 
     beta: float = eqx.field(static=True, default=1.0)
@@ -90,23 +92,23 @@ class Smooth(AbstractSurrogate):
 def fires(
     margin: Float[Array, "*shape"],
     is_fired: Bool[Array, "*shape"],
-    counts: Bool[Array, "*shape"],
+    share: Float[Array, "*shape"] | Bool[Array, "*shape"],
     surrogate: AbstractSurrogate,
 ) -> Float[Array, "*shape"]:
-    """1 where a rule fired, else 0; the derivative is the surrogate's where that `counts`."""
-    del counts, surrogate
+    """1 where a rule fired, else 0; the derivative is that share of the surrogate's."""
+    del share, surrogate
     return is_fired.astype(margin.dtype)
 
 
 @fires.def_jvp
 def _fires_jvp(primals, tangents):  # pyright: ignore
-    margin, is_fired, counts, surrogate = primals
+    margin, is_fired, share, surrogate = primals
     tangent = tangents[0]
     value = is_fired.astype(margin.dtype)
     if tangent is None:
         return value, jnp.zeros_like(value)
     # An infinite margin has no slope, and its tangent none that could be multiplied.
-    slope = jnp.where(counts & jnp.isfinite(margin), surrogate.slope(margin), 0)
+    slope = jnp.where(jnp.isfinite(margin), share.astype(value.dtype) * surrogate.slope(margin), 0)
     return value, slope * tangent
 
 

@@ -159,6 +159,74 @@ def test_gradients_of_smooth_firing_are_finite_differences(layout):
         np.testing.assert_allclose(slopes[at], difference, rtol=2e-2, atol=2e-2)
 
 
+def margin_of(terms, k):
+    """The documented one: `terms` are (low, high, period), `high` is `None` without a bound."""
+    margins = []
+    for low, high, period in terms:
+        high = np.inf if high is None else high
+        if period == 1:
+            margins.append(min(k - low, high - k) + 0.5)
+        else:
+            accepted = np.arange(low, min(high, 60) + 1, period)
+            margins.append(0.5 - np.abs(accepted - k).min())
+    return max(margins)
+
+
+_TERMS = st.one_of(
+    st.builds("a{{{0},{1}}}".format, st.integers(1, 4), st.integers(4, 6)),
+    st.builds("a{{{0}}}".format, st.integers(1, 9)),
+    st.builds("a{{{0}}}(a{{{1}}})*".format, st.integers(1, 9), st.integers(1, 4)),
+)
+#: Three terms, one with a period, so that all systems share a program.
+_PAD = "a|a{3}|a{6}|a{11}(aaa)*"
+_GUARDS = (
+    st.lists(_TERMS, min_size=1, max_size=2)
+    .map("|".join)
+    .filter(lambda guard: len(snp.Guard(guard).terms(1)) <= 3)
+)
+_COUNTS = np.arange(0, 18, 0.5)
+
+
+@pytest.mark.parametrize("surrogate", [learn.Smooth(0.8), learn.StraightThrough(0.7)])
+@settings(max_examples=10)
+@given(drawn=st.lists(_GUARDS, min_size=7, max_size=7))
+def test_firing_and_its_derivative_follow_the_largest_margin(surrogate, drawn):
+    """At kinks the derivative is that of central differences."""
+    drawn = [*drawn, "a{1,2}|a{5,}", _PAD]
+    rules = [snp.Rule(guard, 1, 1) for guard in drawn]
+    system = snp.SpikingSystem(
+        [snp.Neuron(f"n{i}", 0, [rule]) for i, rule in enumerate(rules)],
+        output=[f"n{i}" for i in range(len(rules))],
+        level="extended",
+    )
+    is_smooth = isinstance(surrogate, learn.Smooth)
+    counts = _COUNTS if is_smooth else _COUNTS[::2]
+    model = learn.relax(system, surrogate=surrogate)
+    spikes = jnp.broadcast_to(jnp.asarray(counts, jnp.float32), (len(drawn), len(counts)))
+    values, slopes = _firing(model, spikes)
+    for guard, value, slope in zip(drawn, values, slopes, strict=True):
+        terms = snp.Guard(guard).terms(1)
+        for k, v, s in zip(counts, value, slope, strict=True):
+            margin, by = margin_of(terms, k), 0.125
+            kinked = (margin_of(terms, k + by) - margin_of(terms, k - by)) / (2 * by)
+            if is_smooth:
+                fired = 1 / (1 + np.exp(-0.8 * margin))
+                expected = fired, 0.8 * fired * (1 - fired) * kinked
+            else:
+                expected = float(margin > 0), 0.7 * kinked
+            np.testing.assert_allclose((v, s), expected, atol=1e-5, err_msg=f"{guard} at {k}")
+
+
+@eqx.filter_jit
+def _firing(model, spikes):
+    def total(spikes):
+        values = learn.run(model, steps=1, spikes=spikes).outputs[0]
+        return jnp.sum(values), values
+
+    slopes, values = jax.grad(total, has_aux=True)(spikes)
+    return values, slopes
+
+
 @pytest.mark.parametrize("surrogate", SURROGATES)
 def test_the_gradient_of_one_step_is_the_documented_one(surrogate):
     """Of a neuron with k spikes and the guard k >= l, consuming c and producing p: firing has the
