@@ -75,8 +75,8 @@ class StraightThrough(AbstractSurrogate):
 
 
 class Smooth(AbstractSurrogate):
-    """Firing is the logistic function of beta m, m being the margin: no exact system any more, and the one surrogate
-    whose gradients are those of what is computed. Nothing is rounded then."""
+    """Firing is the logistic function of beta m, m being the margin: no exact system any more, and
+    the one surrogate whose gradients are those of what is computed. Nothing is rounded then."""
 
     beta: float = eqx.field(static=True, default=1.0)
 

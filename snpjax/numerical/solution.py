@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float64, Int
 
 from .._text.counts import plural
+from .._text.named import Named, variables_by_name
 from ..results import RESULTS, codes_of
 from ..trajectory import (
     AbstractCheckedRun,
@@ -58,7 +59,8 @@ class AbstractNumericalSolution(AbstractCheckedRun):
         if self.trajectory.outputs is None:
             raise NotSaved("Outputs", "save=snp.SAVE_OUTPUTS")
         names = self.system.senders
-        return {name: self.trajectory.outputs[:, i] for i, name in enumerate(names)}
+        values = {name: self.trajectory.outputs[:, i] for i, name in enumerate(names)}
+        return Named("output", "outputs", values)
 
     @property
     def productions(self) -> Int[np.ndarray, "steps neurons *paths"]:
@@ -71,10 +73,11 @@ class AbstractNumericalSolution(AbstractCheckedRun):
     def _named(self, values: np.ndarray) -> dict[str, dict[str, np.ndarray]]:
         """Values with the axes `(*rows, neurons, variables, *paths)`, by their names."""
         lead = (slice(None),) * (values.ndim - 2 - self.trajectory.steps.ndim)
-        return {
+        tables = {
             neuron.name: {name: values[*lead, i, k] for k, name in enumerate(neuron.variables)}
             for i, neuron in enumerate(self.system.neurons)
         }
+        return variables_by_name("neuron", "neurons", tables)
 
     def _failure(self, failed: Int[np.ndarray, " failed"]) -> str:
         steps, codes = np.ravel(self.trajectory.steps), np.ravel(codes_of(self.result))

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._text.counts import plural
+from .._text.named import variables_by_name
 from ..trajectory import AbstractSavedRun, NotSaved
 from .machine import RateState
 
@@ -28,18 +29,26 @@ class RateSolution(AbstractSavedRun):
 
     @property
     def rates(self) -> dict[str, dict[str, Float[np.ndarray, "steps neurons *paths"]]]:
-        """By population and variable, what was recorded after each step.
+        """By population and variable, what was recorded after each step, or after every n-th one
+        with `Save(every=n)`; `times` are those of the rows.
 
-        **Raises:** `NotSaved`.
+        **Raises:** `NotSaved`; `KeyError` for a name that was not recorded.
         """
         if self.trajectory.details is None:
             raise NotSaved("Rates", "save=snp.Save(every=None, outputs=False)")
-        return self.trajectory.details
+        every = self._every
+        rows = {
+            name: {variable: x[every - 1 :: every] for variable, x in variables.items()}
+            for name, variables in self.trajectory.details.items()
+        }
+        fix = "The network keeps what `record=` lists, by default the rates."
+        return variables_by_name("population", "recorded populations", rows, fix)
 
     @property
     def variables(self) -> dict[str, dict[str, Float[np.ndarray, "neurons *paths"]]]:
         """By population and variable, what they are after the last step."""
-        return self.trajectory.final.variables
+        variables = self.trajectory.final.variables
+        return variables_by_name("population", "populations", variables)
 
     @property
     def state(self) -> RateState:
@@ -71,7 +80,11 @@ class RateSolution(AbstractSavedRun):
     @property
     def times(self) -> Float[np.ndarray, " steps"]:
         """The milliseconds after which each row of `rates` was recorded."""
-        return self.network.dt * np.arange(1, self.steps + 1)
+        return self.network.dt * np.arange(self._every, self.steps + 1, self._every)
+
+    @property
+    def _every(self) -> int:
+        return self.trajectory.saved.every or 1
 
     def __repr__(self) -> str:
         names = ", ".join(f"{p.name} ({p.size:,})" for p in self.network.populations)

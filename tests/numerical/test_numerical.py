@@ -1,5 +1,6 @@
 """Numerical SN P systems against one production function at a time, and published examples."""
 
+import re
 from fractions import Fraction
 from itertools import product
 
@@ -171,6 +172,16 @@ def test_a_step_and_its_names():
     assert solution.halted and solution.steps == 3
     assert "first: 1.5, 0, 5" in repr(solution)
     assert solution.state.values.dtype == np.float64
+    for lookup, message in (
+        (lambda: solution.variables["c"], "no neuron 'c': the neurons are 'a', 'b'"),
+        (
+            lambda: solution.final["a"]["xx"],
+            "variable of neuron 'a' called 'xx': did you mean 'x'?",
+        ),
+        (lambda: solution.outputs["frist"], "no output 'frist': did you mean 'first'?"),
+    ):
+        with pytest.raises(KeyError, match=re.escape(message)):
+            lookup()
 
 
 def test_runs_go_on_from_a_state():

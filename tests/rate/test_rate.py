@@ -1,6 +1,7 @@
 """Rate-coded networks against one neuron and one edge at a time, on every layout."""
 
 import importlib.util
+import re
 
 import equinox as eqx
 import jax
@@ -207,6 +208,16 @@ def test_a_delay_is_kept_and_a_step_is_a_machine():
     assert solution.rates["out"]["r"].shape == (20, 1, 2)
     np.testing.assert_array_equal(solution.rates["out"]["r"][..., 0], rates[:, None])
     assert solution.times[-1] == 20 and "20 steps" in repr(solution)
+    seldom = snp.run(simple(delay=3.0), max_steps=20, save=snp.Save(every=6))
+    assert seldom.times.tolist() == [6, 12, 18]
+    np.testing.assert_array_equal(seldom.rates["out"]["r"][:, 0], rates[5::6])
+    for lookup, message in (
+        (lambda: seldom.rates["outt"], "no population 'outt': did you mean 'out'?"),
+        (lambda: seldom.rates["out"]["v"], "variable of population 'out' called 'v': the only"),
+        (lambda: seldom.variables["in"]["q"], "population 'in' called 'q': the only one is 'r'"),
+    ):
+        with pytest.raises(KeyError, match=re.escape(message)):
+            lookup()
     once = snp.run(simple(), max_steps=20, save=snp.SAVE_FINAL)
     assert once.variables["out"]["r"][0] == rates[-1]
     with pytest.raises(snp.NotSaved, match="Rates were not saved"):

@@ -1,0 +1,50 @@
+"""Values by name in solutions, whose errors list what there is."""
+
+from collections.abc import Mapping
+from typing import NoReturn, TypeVar
+
+from .nearest import nearest
+
+
+V = TypeVar("V")
+
+
+class Named(dict[str, V]):
+    """A dictionary whose `KeyError` names similar keys.
+
+    **Arguments:**
+
+    - `kind`, `plural`: what the keys name, such as `population` and `populations`.
+    - `values`: the entries.
+    - `fix`: a sentence on how to get a missing entry; by default none.
+    """
+
+    def __init__(self, kind: str, plural: str, values: Mapping[str, V], fix: str = ""):
+        super().__init__(values)
+        self._kind, self._plural, self._fix = kind, plural, fix
+
+    def __missing__(self, name: object) -> NoReturn:
+        near = nearest(str(name), self, self._plural)
+        near += "" if near.endswith("?") else "."
+        raise KeyError(f"There is no {self._kind} {name!r}: {near} {self._fix}".strip())
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self._kind, self._plural, dict(self), self._fix)
+
+
+def variables_by_name(
+    kind: str, plural: str, tables: Mapping[str, Mapping[str, V]], fix: str = ""
+) -> dict[str, dict[str, V]]:
+    """The variables of neurons or populations, by name.
+
+    **Arguments:**
+
+    - `kind`, `plural`: what has the variables, such as `neuron` and `neurons`.
+    - `tables`: the variables of each.
+    - `fix`: a sentence on how to get a missing variable; by default none.
+    """
+    each = {
+        name: Named(f"variable of {kind} {name!r} called", "variables", values, fix)
+        for name, values in tables.items()
+    }
+    return Named(kind, plural, each, fix)
