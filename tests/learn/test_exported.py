@@ -13,6 +13,8 @@ from jax import export
 
 import snpjax as snp
 from snpjax import learn
+from snpjax.learn import exported
+from snpjax.learn.synapses.windows import Windows
 from tests.support.processes import environment, python
 
 
@@ -137,5 +139,69 @@ def test_a_file_names_no_other_classes():
     stored = export.export(jax.jit(lambda result: result))(results).serialize()
     forged = bytes(stored).replace(b"snpjax.results:RESULTS", b"string.module:RESULTS!")
     assert forged != bytes(stored)
-    with pytest.raises(ValueError, match="string.module:RESULTS! is not registered"):
+    with pytest.raises(ValueError, match="string.module:RESULTS!.* is of no registered class"):
         export.deserialize(bytearray(forged))
+
+
+def nested(value, depth=200):
+    return nested({"tuple": [value]}, depth - 1) if depth else value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        # What a module of snpjax has imported is reached through its attributes.
+        {"fields": ["snpjax.scale.hosts:subprocess.Popen", {"args": {"tuple": ["", "true"]}}]},
+        {"value": ["snpjax.scale.hosts:subprocess.Popen", {"args": {"tuple": ["true"]}}]},
+        {"value": ["snpjax.learn.network:SpikingNetwork", {}]},
+        {"value": ["snpjax.spiking.model.compatibility:Compatibility", {"threshold_rules": True}]},
+        {"class": "snpjax.scale.hosts:subprocess.Popen"},
+        {"tuple": ["snpjax.scale.hosts:subprocess.Popen", "true"], "class": "x"},
+        {"dtype": "O"},
+        {"dtype": "i4,i4"},
+        {"float": "1"},
+        [1],
+        nested(1),
+    ],
+)
+def test_a_forged_field_builds_nothing(monkeypatch, value):
+    learn.register_for_export(Scaled)
+    scaled = shapes_of(Scaled(jnp.ones(2), "two"))
+    monkeypatch.setattr(exported, "_encoded", lambda value_of_field: value)
+    forged = export.export(jax.jit(lambda scaled: scaled))(scaled).serialize()
+    with pytest.raises(ValueError, match="is of no registered class|nested more than 100 deep"):
+        export.deserialize(forged)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {"children": [], "static": {}},
+        {"children": ["values", "values"], "static": {}},
+        {"children": ["__class__"], "static": {}},
+        {"children": ["values"], "static": {"__class__": 1}},
+        {"children": ["values"]},
+        [],
+    ],
+)
+def test_a_forged_list_of_fields_is_refused(monkeypatch, stored):
+    learn.register_for_export(Scaled)
+    scaled = shapes_of(Scaled(jnp.ones(2), "two"))
+    monkeypatch.setattr(exported, "_text_of", lambda cls, aux: stored)
+    forged = export.export(jax.jit(lambda scaled: scaled))(scaled).serialize()
+    with pytest.raises(ValueError, match="has a Scaled of another form: "):
+        export.deserialize(forged)
+
+
+class Limit(NamedTuple):
+    least: float
+    names: tuple[str, ...]
+
+
+def test_static_fields_of_registered_classes():
+    learn.register_for_export(Scaled, Limit)
+    windows = Windows((4, 4), (2, 2), (2, 2), ((0, 0), (0, 0)), (1, 1))
+    action = (Limit(-np.inf, ("x",)), windows, jnp.dtype("bfloat16"), snp.RESULTS, None, True)
+    scaled = Scaled(jnp.ones(2), "two", action)
+    stored = export.export(jax.jit(lambda scaled: scaled))(shapes_of(scaled)).serialize()
+    assert jax.tree.structure(export.deserialize(stored).call(scaled)) == jax.tree.structure(scaled)
