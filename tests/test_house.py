@@ -226,6 +226,7 @@ def test_tests_mirror_the_product():
         "benchmarks",
         "docs",
         "house",
+        "no_code_from_names",
         "extending",
         "dimacs",
         "gallery",
