@@ -17,18 +17,25 @@ def nearest(name: str, known: Iterable[str], plural: str) -> str:
 
     - `plural`: what they are names of.
     """
-    from difflib import get_close_matches  # only on the way to an error
-
-    # Comparing with every name of a large system, or long names, would take minutes: the nearest
-    # among the first short ones will do.
     first = list(islice(known, _MAX_SEARCHED))
-    short = [other for other in first if len(other) <= _MAX_LENGTH]
-    near = get_close_matches(name, short, n=_MAX_LISTED) if len(name) <= _MAX_LENGTH else []
-    if near:
-        return f"did you mean {' or '.join(map(repr, near))}?"
+    near = near_match(name, first)
+    if near is not None:
+        return near
     shown = ", ".join(map(repr, first[:_MAX_LISTED]))
     if len(first) == 1:
         return f"the only one is {shown}"
     if len(first) > _MAX_LISTED:
         return f"the first {plural} are {shown}"
     return f"the {plural} are {shown}" if shown else f"there are no {plural}"
+
+
+def near_match(name: str, known: Iterable[str]) -> str | None:
+    """Ask for the known names that resemble an unknown one, `did you mean 'x'?`; `None` if none
+    does."""
+    from difflib import get_close_matches  # only on the way to an error
+
+    # Comparing with every name of a large system, or long names, would take minutes: the nearest
+    # among the first short ones will do.
+    short = [other for other in islice(known, _MAX_SEARCHED) if len(other) <= _MAX_LENGTH]
+    near = get_close_matches(name, short, n=_MAX_LISTED) if len(name) <= _MAX_LENGTH else []
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else None

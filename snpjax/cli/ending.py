@@ -192,8 +192,6 @@ def _warnings_as_lines() -> Iterator[None]:
                     typer.echo(f"{place}: warning: {d.message}", err=True)
                 if len(found) > MAX_SHOWN:
                     typer.echo(f"and {len(found) - MAX_SHOWN} more warnings", err=True)
-            elif issubclass(category, ModelWarning | CheckpointWarning):
-                typer.echo(f"warning: {message}", err=True)
             elif issubclass(category, HistoryDropped):  # whose message is about Python
                 kept = message.kept if isinstance(message, HistoryDropped) else ""
                 typer.echo(
@@ -201,6 +199,8 @@ def _warnings_as_lines() -> Iterator[None]:
                     "(try fewer --steps or --paths)",
                     err=True,
                 )
+            elif category.__module__.partition(".")[0] in ("snpjax", "snpjax_formats"):
+                typer.echo(f"warning: {message}", err=True)
             else:
                 show_other(message, category, filename, lineno, file, line)
 

@@ -22,7 +22,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..io.proliferation import ModelFile
-    from ..proliferation import Histogram, ProliferationModel, SparseHistogram
+    from ..proliferation import Bins, Histogram, ProliferationModel, SparseHistogram
 
 proliferation = typer.Typer(
     no_args_is_help=True,
@@ -47,6 +47,10 @@ NamedInitial: TypeAlias = Annotated[
 ]
 NamedTarget: TypeAlias = Annotated[
     Path | None, typer.Option("--target", help="Default: the file that the model names.")
+]
+AnyAxis: TypeAlias = Annotated[bool, flag("--any-axis", "Compare histograms of different axes.")]
+NumBins: TypeAlias = Annotated[
+    int | None, typer.Option("--bins", min=2, help="Default: the model's, or 100.")
 ]
 Output: TypeAlias = Annotated[
     Path | None, value("-o/--output", "FILE", "Default: the standard output.")
@@ -92,8 +96,11 @@ class ModelOptions:
         str, value("--law", "LAW", "normal (redrawn until positive), or gamma: shape and scale.")
     ] = "normal"
 
-    def read(self, path: Path, initial: Path | None) -> "tuple[ModelFile, ProliferationModel]":
-        """What a file of a model or of types says, and the model with these options."""
+    def read(
+        self, path: Path, initial: Path | None, *, validates: bool = False
+    ) -> "tuple[ModelFile, ProliferationModel]":
+        """What a file of a model or of types says, and the model with these options; `validates`:
+        at the time of the validation file."""
         from ..io.proliferation import ModelFile, read_model, read_types
         from ..proliferation import Start
 
@@ -107,7 +114,12 @@ class ModelOptions:
         else:
             file = read_model(path, gamma=is_gamma, is_yaml=format == "yaml")
         first = _histogram(initial, file, "initial")
-        model = file.model(first, duration=self.time_max, phi_min=self.phi_min, start=rule)
+        duration = self.time_max
+        if duration is None and validates:
+            duration = file.validation_duration
+            if duration is None:
+                raise ValueError("the model has no simulation_validation_time (pass --time-max)")
+        model = file.model(first, duration=duration, phi_min=self.phi_min, start=rule)
         return file, model
 
 
@@ -225,14 +237,14 @@ def calibrate(
     initial: NamedInitial = None,
     target: NamedTarget = None,
     options: ModelOptions,
-    bins: Annotated[int | None, typer.Option(min=2, help="Default: the model's, or 100.")] = None,
+    bins: NumBins = None,
     objective: Annotated[
         str, typer.Option(metavar="NAME", help="hellinger, multinomial or gaussian.")
     ] = "hellinger",
     starts: Annotated[int, typer.Option(min=1, help="Searches.")] = 6,
     seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
     checkpoint: CheckpointFolder = None,
-    any_axis: Annotated[bool, flag("--any-axis", "Compare histograms of different axes.")] = False,
+    any_axis: AnyAxis = False,
     save_model: Annotated[
         Path | None, value("--save-model", "FILE", "Write the fitted model.")
     ] = None,
@@ -250,12 +262,11 @@ def calibrate(
 
     with refusals():
         file, found = options.read(model, initial)
-        usual = file.bins or pr.Bins()
         objectives = {x.value: x for x in pr.Objective}
         best = pr.calibrate(
             found,
             _histogram(target, file, "target"),
-            bins=pr.Bins(usual.lowest, usual.highest, bins or usual.num),
+            bins=_bins(file, bins),
             objective=one_of(objectives, objective, "objective", "--objective"),
             bounds=file.bounds,
             starts=starts,
@@ -280,6 +291,42 @@ def calibrate(
 @proliferation.command()
 @orderly()
 @grouped
+def validate(
+    *,
+    model: ModelArgument,
+    initial: NamedInitial = None,
+    validation: Annotated[
+        Path | None, typer.Option("--validation", help="Default: the file that the model names.")
+    ] = None,
+    options: ModelOptions,
+    bins: NumBins = None,
+    any_axis: AnyAxis = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a model with its validation file, a histogram that it was not fitted to.
+
+    The time is the validation time of the model.
+    """
+    from .. import proliferation as pr
+    from . import data
+
+    with refusals():
+        file, found = options.read(model, initial, validates=True)
+        observed = _histogram(validation, file, "validation")
+        distance, normalised = pr.validate(
+            found, observed, bins=_bins(file, bins), same_axis=not any_axis
+        )
+    if as_json:
+        record = {"duration": found.duration, "cells": observed.cells}
+        data.print_json({**record, "hellinger": distance, "hellinger_normalised": normalised})
+    else:
+        typer.echo(f"after {found.duration:g} h, {observed.cells:,} cells")
+        typer.echo(_distance_text(distance, normalised))
+
+
+@proliferation.command()
+@orderly()
+@grouped
 def plot(
     *,
     model: ModelArgument,
@@ -298,16 +345,24 @@ def plot(
 ) -> None:
     """Draw the measured and the expected histogram with a 95 % band, by type and by generation, and
     the residuals."""
-    from ..proliferation import Bins
     from ..viz.proliferation import draw
 
     with refusals():
         file, found = options.read(model, initial)
-        usual = file.bins or Bins()
         measured = _histogram(target, file, "target")
-        equal = None if bins is None else Bins(usual.lowest, usual.highest, bins)
-        draw(found, measured, output, bins=equal)
+        draw(found, measured, output, bins=None if bins is None else _bins(file, bins))
         typer.echo(f"{output}: written")
+
+
+def _bins(file: "ModelFile", num: int | None) -> "Bins":
+    from ..proliferation import Bins
+
+    usual = file.bins or Bins()
+    return Bins(usual.lowest, usual.highest, num or usual.num)
+
+
+def _distance_text(distance: float, normalised: float) -> str:
+    return f"Hellinger distance {distance:.4f} ({normalised:.5f} of 1)"
 
 
 def _histogram(path: Path | None, file: "ModelFile", which: str) -> "Histogram":
@@ -320,7 +375,7 @@ def _show_calibration(best, errors, goodness) -> None:
     from .text import printable
 
     on_bound = set(best.active)
-    typer.echo(f"Hellinger distance {best.distance:.4f} ({best.normalised:.5f} of 1)")
+    typer.echo(_distance_text(best.distance, best.normalised))
     for cell_type, error in zip(best.model.types, errors.proportion_errors, strict=True):
         typer.echo(
             printable(f"  {cell_type.name}: proportion {cell_type.proportion:.4f} +- {error:.4f}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
 
+from .._text.nearest import near_match
 from ..drawing.coordinates import COORDINATE_RANGE, is_coordinate
 from ..spiking.model.system import Json
 from ..spiking.model.validity import Severity
@@ -153,10 +154,10 @@ class Findings:
                 self.error((*path, Key(key, 1)), message, (*path, Key(key, 0)))
         if keys is not None and not value.keys() <= set(keys):
             for key in value.keys() - set(keys):
-                message = (
-                    f"{what} has the unknown key {abbreviated(key)} (known: {', '.join(keys)})"
+                near = near_match(key, keys) or f"known: {', '.join(keys)}"
+                self.error(
+                    (*path, Key(key)), f"{what} has the unknown key {abbreviated(key)} ({near})"
                 )
-                self.error((*path, Key(key)), message)
         return value
 
 

@@ -51,6 +51,7 @@ from .uncertainty import (
     profile as profile,
     uncertainty as uncertainty,
 )
+from .validate import validate as validate
 
 
 suggest_keywords(__name__)

@@ -18,7 +18,7 @@ from ..scale.shares import Crew, spread, summed
 from .binning import BinRule, Bins, bins_of_model
 from .distance import Fit, Objective, hellinger, pairs_of, weights_of
 from .evaluations import Evaluations
-from .histogram import Histogram
+from .histogram import Histogram, check_same_axis
 from .model import ProliferationModel
 from .program import lower
 from .sample import contents
@@ -116,11 +116,8 @@ def calibrate(
     order; `NotEnoughMemory` for more starts than fit in memory; `Unresolved` for an sd that may
     become too small for the duration; `CheckpointError` for checkpoints of another call.
     """
-    if same_axis and not model.initial.axis.agrees(observed.axis):
-        raise ValueError(
-            f"the axes differ: the initial histogram has {model.initial.axis}, the observed one "
-            f"{observed.axis} (export both on one scale, or give same_axis=False)"
-        )
+    if same_axis:
+        check_same_axis(model.initial, observed)
     if starts < 1:
         raise ValueError(f"`starts` is {starts}. Give 1 or more.")
     if objective is Objective.GAUSSIAN and sd_floor is None:

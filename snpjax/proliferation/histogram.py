@@ -103,6 +103,15 @@ class Histogram:
         return f"Histogram({self.cells:,} cells; {self.axis})"
 
 
+def check_same_axis(initial: Histogram, observed: Histogram) -> None:
+    """**Raises:** `ValueError` for axes that differ."""
+    if not initial.axis.agrees(observed.axis):
+        raise ValueError(
+            f"the axes differ: the initial histogram has {initial.axis}, the observed one "
+            f"{observed.axis} (export both on one scale, or give same_axis=False)"
+        )
+
+
 def _numbers(values: object, name: str) -> np.ndarray:
     array = np.asarray(values)
     if array.ndim != 1:

@@ -134,6 +134,11 @@ def search_of(
     for i, cell_type in enumerate(model.types):
         law = cell_type.law
         if law is None:
+            if bounds.get(cell_type.name):
+                problems.append(
+                    f"bounds of {cell_type.name!r}: a quiescent type has no parameters (leave them "
+                    "out)"
+                )
             continue
         if isinstance(law, Fixed):
             problems.append(

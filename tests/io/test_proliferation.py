@@ -1,6 +1,7 @@
 """Files of cell proliferation, and the command that reads and writes them."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from snpjax import proliferation as pr
 from snpjax.io import ReadError
 from snpjax.io.proliferation import (
     ModelFile,
+    model as model_file,
     read_histogram,
     read_model,
     read_types,
@@ -19,7 +21,7 @@ from snpjax.io.proliferation import (
 from tests.proliferation.test_calibrate import BINS, BOUNDS, on_axis, population
 from tests.proliferation.test_proliferation import CASES
 from tests.support import command
-from tests.support.helpers import needs_shared
+from tests.support.helpers import REPOSITORY, needs_shared
 
 
 FORMATS = CASES / "formats"
@@ -98,7 +100,7 @@ def test_what_is_written_is_read_again(tmp_path):
         bins=pr.Bins(1.0, 100.0, 12),
         initial="h.txt",
         bounds={"c": {"shape": (2.0, 9.0)}, "b": {"sd": (1.0, 2.0)}},
-        others={"swarm_size": 50},
+        others={"swarm_size": 50, "algorithm": "PSO"},
         folder=tmp_path,
     )
     for name in ("m.json", "m.yaml"):
@@ -118,16 +120,115 @@ def test_what_is_written_is_read_again(tmp_path):
         ({"start": "late"}, "start is 'late' (write one of async, sync, residual, stretch)"),
         ({"populations": 3}, '"populations" is 3 (write a list in brackets)'),
         ({"bins": 1}, "there are 1 bins"),
+        ({"bins": 20.5}, "bins is 20.5 (write an integer)"),
+        ({"asynchronus": False}, "unknown key 'asynchronus' (did you mean 'asynchronous'?)"),
+        ({"flourescence_threshold": 2}, "(did you mean 'fluorescence_threshold'?)"),
+        ({"comment": "x"}, "the model has the unknown key 'comment' (known: project_name,"),
+        ({"a": {"laws": "gamma"}}, "population 1 has the unknown key 'laws' (did you mean 'law'?)"),
+        ({"a": {"maxmean": 5}}, "unknown key 'maxmean' (did you mean 'max_mean'"),
+        ({"a": {"law": "lognormal"}}, "law 'lognormal' (normal or gamma)"),
+        ({"a": {"min_mean": 5}}, "min_mean and max_mean are to be given both, or neither"),
+        (
+            {"asynchronous": True, "start": "sync"},
+            "start is 'sync', which contradicts asynchronous",
+        ),
     ],
 )
-def test_wrong_models_are_told_at_their_place(tmp_path, changes, said):
-    top = {"populations": [{"name": "a", "proportion": 1, "mean": 40, "std": 9}]}
-    top |= {"bins": 20, "lowest_bin": 1, "highest_bin": 100, **changes}
-    path = tmp_path / "m.json"
-    path.write_text(json.dumps(top))
+@pytest.mark.parametrize("suffix", [".json", ".yaml"])
+def test_wrong_models_are_told_at_their_place(tmp_path, changes, said, suffix):
+    top = {"bins": 20, "lowest_bin": 1, "highest_bin": 100, **changes}
+    one = {"name": "a", "proportion": 1, "mean": 40, "std": 9, **top.pop("a", {})}
+    path = tmp_path / f"m{suffix}"
+    path.write_text(json.dumps({"populations": [one], **top}))
     with pytest.raises(ReadError) as error:
         read_model(path)
     assert said in str(error.value)
+
+
+def test_bins_that_are_left_out_have_their_defaults(tmp_path):
+    path = tmp_path / "m.json"
+    path.write_text('{"populations": [{"name": "a", "proportion": 1}], "bins": 20}')
+    assert read_model(path).bins == pr.Bins(num=20)
+
+
+#: A value that is not of the type, as the documentation calls it.
+WRONG = {"text": 7, "number": True, "integer": 2.5, "boolean": 1, "list": 1}
+
+
+def documented_keys():
+    """Key, type and default of each row of the tables, top level first."""
+    page = (REPOSITORY / "docs" / "proliferation.md").read_text()
+    for level, head in enumerate(("| key | type", "| key of a population | type")):
+        (table,) = re.findall(rf"^{re.escape(head)}.*\n\|---.*\n((?:\|.*\n)+)", page, re.M)
+        for row in table.splitlines():
+            keys, kind, _, default, _ = (cell.strip() for cell in row.strip("|").split("|"))
+            for key in re.findall(r"`(\w+)`", keys):
+                yield level, key, kind, default
+
+
+def test_documented_keys_are_those_that_are_read(tmp_path):
+    path = tmp_path / "m.json"
+    quiescent = {"name": "a", "proportion": 1}
+    rows = list(documented_keys())
+    top = [key for level, key, _, _ in rows if level == 0]
+    assert sorted(top) == sorted((*model_file.KEYS, *model_file.UNUSED_KEYS))
+    assert sorted(key for level, key, _, _ in rows if level) == sorted(model_file.POPULATION_KEYS)
+    for level, key, kind, _ in rows:
+        if kind == "any" or (level, key) == (1, "name"):
+            continue
+        population = {**quiescent, "mean": 40, "std": 9} if level else quiescent
+        if "_" in key and level:
+            other = key.replace("min", "max") if "min" in key else key.replace("max", "min")
+            population[other] = 1
+        whole = {"populations": [population]}
+        (population if level else whole)[key] = WRONG[kind]
+        path.write_text(json.dumps(whole))
+        with pytest.raises(ReadError, match=key):
+            read_model(path)
+    path.write_text(json.dumps({"populations": [quiescent]}))
+    file = read_model(path)
+    defaults = {key: default.strip("`") for level, key, _, default in rows if not level}
+    read = {
+        **{"project_name": json.dumps(file.name), "start": json.dumps(file.start.value)},
+        **{"initial_file": file.initial, "target_file": file.target},
+        **{"validation_file": file.validation, "simulation_time": file.duration},
+        "simulation_validation_time": file.validation_duration,
+        "asynchronous": json.dumps(file.start is pr.Start.ASYNC),
+        "bins": pr.Bins().num,
+        "lowest_bin": f"{pr.Bins().lowest:g}",
+        "highest_bin": f"{pr.Bins().highest:g}",
+    }
+    for key, value in read.items():
+        assert defaults[key] == ("none" if value is None else f"{value}"), key
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("folder/x.txt", "folder/x.txt"),
+        ("folder\\x.txt", "folder/x.txt"),
+        ("C:\\data\\x.txt", "x.txt"),
+        ("/data/x.txt", "x.txt"),
+        ("../x.txt", "../x.txt"),
+        ("", None),
+    ],
+)
+def test_a_histogram_keeps_its_folder(tmp_path, name, kept):
+    top = {"populations": [{"name": "a", "proportion": 1}], "initial_file": name}
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(top))
+    file = read_model(path)
+    assert file.initial == kept
+    write_model(file, path)
+    assert read_model(path).initial == kept
+    (tmp_path / "folder").mkdir()
+    for place in (tmp_path, tmp_path / "folder", tmp_path.parent):
+        write_histogram(pr.Histogram([1.0], [3]), place / "x.txt")
+    if kept is not None and ".." not in kept:
+        assert file.histogram("initial").cells == 3
+    else:
+        with pytest.raises(ValueError, match="is outside its folder|names no initial file"):
+            file.histogram("initial")
 
 
 def test_a_pickle_is_never_opened(tmp_path):
@@ -202,6 +303,32 @@ def test_calibrated_numbers(tmp_path, files):
     assert low < 38 < high and f"go mean {found['values']['go mean']:.4f}" in shown.stdout
     law = read_model(fitted).types[1].law
     assert isinstance(law, pr.Normal) and law.mean == found["values"]["go mean"]
+
+
+@needs_shared
+@pytest.mark.slow
+def test_a_published_model_is_validated(tmp_path):
+    (wanted,) = [
+        row["validation"]
+        for row in json.loads((CASES / "calibration.json").read_text())["shipped_models_hd"]
+        if (row["model"], row["bins"], row["start"]) == ("model4", 100, "async")
+    ]
+    for name in (*CASES.glob("histograms/*BM_GFPpos.txt"), CASES / "models" / "model4.json"):
+        (tmp_path / name.name).symlink_to(name)
+    shown = invoke("validate", tmp_path / "model4.json", "--json")
+    assert shown.exit_code == 0, shown.output
+    record = json.loads(shown.stdout)
+    assert record["duration"] == 504.0
+    assert [record["hellinger"], record["hellinger_normalised"]] == pytest.approx(wanted, abs=2e-4)
+
+
+def test_a_validation_needs_its_file_and_its_time(files):
+    fits = invoke("validate", files[1], "--validation", files[0].parent / "b.txt", "-t", 120)
+    assert fits.exit_code == 0 and "after 120 h" in fits.stdout, fits.output
+    assert "Hellinger distance 0.0" in fits.stdout
+    without = invoke("validate", files[1])
+    assert "no simulation_validation_time (pass --time-max)" in without.stderr
+    assert "names no validation file" in invoke("validate", files[1], "-t", 120).stderr
 
 
 @pytest.mark.parametrize(

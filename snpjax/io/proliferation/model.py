@@ -28,13 +28,21 @@ from .histogram import read_histogram
 from .types import columns_of, law_of
 
 
-_UNSET = (None, "-", "")
 _FIELDS = (("mean", "min_mean", "max_mean"), ("std", "min_std", "max_std"))
-_KNOWN = (
-    "project_name initial_file target_file validation_file simulation_time "
-    "simulation_validation_time fluorescence_threshold asynchronous start bins lowest_bin "
-    "highest_bin populations"
-).split()
+#: The keys of a model file, those that only ProCell uses, and the keys of a population. The tables
+#: of docs/proliferation.md describe them.
+KEYS = (
+    *("project_name", "initial_file", "target_file", "validation_file", "simulation_time"),
+    *("simulation_validation_time", "fluorescence_threshold", "asynchronous", "start", "bins"),
+    *("lowest_bin", "highest_bin", "populations"),
+)
+UNUSED_KEYS = ("normalize_to_target", "algorithm", "swarm_size", "iterations")
+POPULATION_KEYS = (
+    *("name", "proportion", "mean", "std", "law", "min_mean", "max_mean", "min_std", "max_std"),
+    "info",
+)
+#: The root of a path of another machine, from which only the name of the file is kept.
+_ROOT = re.compile(r"/|[A-Za-z]:|~")
 
 
 @dataclass(frozen=True)
@@ -43,9 +51,9 @@ class ModelFile:
 
     - `types`: the cell types; `bounds`: where a calibration searches.
     - `duration`, `validation_duration`: in hours.
-    - `initial`, `target`, `validation`: names of histogram files, looked up in `folder`: paths of
-      another machine are cut to their last part.
-    - `others`: fields that are not used here, kept as they are.
+    - `initial`, `target`, `validation`: histogram files, as paths relative to `folder`. Absolute
+      paths, which belong to another machine, are cut to their last part.
+    - `others`: fields that only ProCell uses, kept as they are.
     """
 
     types: tuple[CellType, ...]
@@ -62,14 +70,25 @@ class ModelFile:
     others: Mapping[str, object] = field(default_factory=dict)
     folder: Path = Path(".")
 
+    def __post_init__(self) -> None:
+        unknown = self.others.keys() - set(UNUSED_KEYS)
+        if unknown:
+            raise ValueError(
+                f"`others` has the unknown key {min(unknown)!r} (known: {', '.join(UNUSED_KEYS)})"
+            )
+
     def histogram(self, which: str) -> Histogram:
         """Read the `initial`, `target` or `validation` histogram.
 
-        **Raises:** `ValueError` if the file names none; `ReadError`.
+        **Raises:** `ValueError` if the file names none, or one outside its folder; `ReadError`.
         """
         name = getattr(self, which)
         if name is None:
             raise ValueError(f"the model names no {which} file (give the histogram)")
+        if ".." in name.split("/"):  # models may come from anywhere
+            raise ValueError(
+                f"the {which} file {name!r} of the model is outside its folder (give the histogram)"
+            )
         return read_histogram(self.folder / name)
 
     def model(
@@ -131,7 +150,7 @@ def read_model(
     report = Report(source)
 
     def read(findings: Findings, value: object) -> ModelFile | None:
-        top = findings.entries(_plain(value), (), "the model")
+        top = findings.entries(_plain(value), (), "the model", (*KEYS, *UNUSED_KEYS))
         return None if top is None else _Reader(top, gamma).read(Path(path).parent)
 
     with reading():
@@ -151,6 +170,10 @@ def _plain(value: object) -> object:
         value.update({key: _plain(item) for key, item in value.items()})
         return value
     return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def _is_unset(value: object) -> bool:
+    return value is None or value in ("", "-")
 
 
 class _Reader:
@@ -179,7 +202,7 @@ class _Reader:
             target=self._file("target_file"),
             validation=self._file("validation_file"),
             bounds=self.bounds,
-            others={key: value for key, value in self.top.values.items() if key not in _KNOWN},
+            others={key: value for key, value in self.top.values.items() if key in UNUSED_KEYS},
             folder=folder,
         )
 
@@ -190,7 +213,8 @@ class _Reader:
         if self.top.values["populations"] == []:
             self._error("populations", '"populations" is empty (list one or more)')
         for number, (place, item) in enumerate(items):
-            entries = self.top.findings.entries(item, place, f"population {number + 1}")
+            what = f"population {number + 1}"
+            entries = self.top.findings.entries(item, place, what, POPULATION_KEYS)
             if entries is not None:
                 self._population(entries, f"{entries.values.get('name', number)}")
         total = math.fsum(cell_type.proportion for cell_type in self.types)
@@ -210,7 +234,11 @@ class _Reader:
         if proportion < 0:
             text = f"{what}: proportion {proportion:g} is negative (write 0 to 1)"
             findings.error(entries.at("proportion"), text)
-        unset = [entries.values.get(key) in _UNSET for key in ("mean", "std")]
+        law = entries.values.get("law", "normal")
+        if law not in ("normal", "gamma"):
+            text = f"{what}: law {abbreviated(law)} (normal or gamma)"
+            findings.error(entries.at("law"), text)
+        unset = [_is_unset(entries.values.get(key)) for key in ("mean", "std")]
         if all(unset):
             self.types.append(CellType(name, proportion))
             return
@@ -219,11 +247,7 @@ class _Reader:
             text = f"{what}: mean and std are to be given both, or neither ({fix})"
             findings.error(entries.path, text)
             return
-        given = entries.values.get("law", "normal")
-        if given not in ("normal", "gamma"):
-            text = f"{what}: law {abbreviated(given)} (normal or gamma)"
-            findings.error(entries.at("law"), text)
-        is_gamma = self.gamma or given == "gamma"
+        is_gamma = self.gamma or law == "gamma"
         mean, std = (entries.take(key, self._value, f"{what}: {key}") for key in ("mean", "std"))
         if mean is None or std is None:
             return
@@ -234,9 +258,9 @@ class _Reader:
             findings.error(entries.at(key), text)
         if wrong:
             return
-        law = law_of(mean, std, is_gamma)
-        self.types.append(CellType(name, proportion, law))
-        for parameter, (_, low, high) in zip(law.fields, _FIELDS, strict=False):
+        division = law_of(mean, std, is_gamma)
+        self.types.append(CellType(name, proportion, division))
+        for parameter, (_, low, high) in zip(division.fields, _FIELDS, strict=False):
             limits = self._limits(entries, low, high)
             if limits is not None:
                 self.bounds.setdefault(name, {})[parameter] = limits
@@ -244,7 +268,12 @@ class _Reader:
     def _limits(self, entries: Entries, low: str, high: str) -> tuple[float, float] | None:
         """Two bounds, `None` if they are not set."""
         what = entries.what
-        if entries.values.get(low) in _UNSET or entries.values.get(high) in _UNSET:
+        unset = [_is_unset(entries.values.get(key)) for key in (low, high)]
+        if all(unset):
+            return None
+        if any(unset):
+            text = f"{what}: {low} and {high} are to be given both, or neither (write two numbers)"
+            entries.findings.error(entries.path, text)
             return None
         least, most = (entries.take(key, self._value, f"{what}: {key}") for key in (low, high))
         if least is None or most is None or least == most == 0:
@@ -257,21 +286,33 @@ class _Reader:
 
     def _start(self) -> Start:
         rule = self.top.values.get("start")
-        if rule is not None:
-            known = [start.value for start in Start]
-            if rule in known:
-                return Start(rule)
+        is_async = self.top.take("asynchronous", self.top.findings.truth, "asynchronous", True)
+        usual = Start.SYNC if is_async is False else Start.ASYNC
+        if rule is None:
+            return usual
+        known = [start.value for start in Start]
+        if rule not in known:
             fix = f"write one of {', '.join(known)}"
             self.top.findings.wrong(rule, ("start",), "start", fix)
-        is_async = self.top.take("asynchronous", self.top.findings.truth, "asynchronous", True)
-        return Start.SYNC if is_async is False else Start.ASYNC
+        elif "asynchronous" in self.top and rule != usual.value:
+            shown = abbreviated(self.top.values["asynchronous"])
+            text = f"start is {rule!r}, which contradicts asynchronous {shown} (remove one)"
+            self._error("start", text)
+        return Start(rule) if rule in known else usual
 
     def _bins(self) -> Bins | None:
-        keys = ("lowest_bin", "highest_bin", "bins")
-        if any(self.top.values.get(key) in _UNSET for key in keys):
+        usual = Bins()
+        defaults = {"lowest_bin": usual.lowest, "highest_bin": usual.highest, "bins": usual.num}
+        if all(self._is_unset(key) for key in defaults):
             return None
-        lowest, highest, num = map(self._number, keys)
+        lowest, highest, num = (
+            default if self._is_unset(key) else self._number(key)
+            for key, default in defaults.items()
+        )
         if lowest is None or highest is None or num is None:
+            return None
+        if not float(num).is_integer():
+            self._error("bins", f"bins is {num:g} (write an integer)")
             return None
         try:
             return Bins(lowest, highest, int(num))
@@ -280,14 +321,18 @@ class _Reader:
             return None
 
     def _file(self, key: str) -> str | None:
-        text = self._text(key)
-        return re.split(r"[\\/]", text)[-1] or None if text else None
+        text = (self._text(key) or "").replace("\\", "/")
+        name = text.split("/")[-1]
+        return (name if _ROOT.match(text) else text) if name else None
+
+    def _is_unset(self, key: str) -> bool:
+        return _is_unset(self.top.values.get(key))
 
     def _text(self, key: str) -> str | None:
         return None if self.top.values.get(key) is None else self.top.text(key, key)
 
     def _number(self, key: str, *, least: float | None = None) -> float | None:
-        if self.top.values.get(key) in _UNSET:
+        if self._is_unset(key):
             return None
         value = self.top.take(key, self._value, key)
         if value is not None and least is not None and value < least:
