@@ -253,6 +253,7 @@ def calibrate(
 ) -> None:
     """Fit proportions and division times to the histogram measured after a time."""
     import dataclasses
+    import warnings
 
     from snpjax_formats.atomic import atomic_write_all
 
@@ -274,7 +275,11 @@ def calibrate(
             same_axis=not any_axis,
             checkpoint=checkpoint_in(checkpoint),
         )
-        errors, goodness = pr.uncertainty(best), pr.goodness_of_fit(best)
+        with warnings.catch_warnings():
+            if not as_json:  # the first line of the summary says it
+                warnings.simplefilter("ignore", pr.PoorFit)
+            errors = pr.uncertainty(best)
+        goodness = errors.goodness
         written = {}
         if save_model is not None:
             fitted = dataclasses.replace(file, types=best.model.types)
@@ -374,6 +379,8 @@ def _histogram(path: Path | None, file: "ModelFile", which: str) -> "Histogram":
 def _show_calibration(best, errors, goodness) -> None:
     from .text import printable
 
+    if goodness.advice is not None:
+        typer.echo(goodness.advice)
     on_bound = set(best.active)
     typer.echo(_distance_text(best.distance, best.normalised))
     for cell_type, error in zip(best.model.types, errors.proportion_errors, strict=True):
@@ -389,6 +396,6 @@ def _show_calibration(best, errors, goodness) -> None:
         typer.echo(printable(f"  the data say nothing about how {name} divides"))
     typer.echo(
         f"goodness of fit: {goodness.statistic:.1f} with {goodness.degrees} degrees of freedom, "
-        f"p = {goodness.p_value:.3g}"
+        f"{goodness.p_text}"
     )
     typer.echo(f"{best.evaluations} evaluations from {len(best.starts)} starts")

@@ -45,6 +45,7 @@ from .start import Start as Start
 from .table import SparseHistogram as SparseHistogram
 from .uncertainty import (
     Goodness as Goodness,
+    PoorFit as PoorFit,
     Profile as Profile,
     Uncertainty as Uncertainty,
     goodness_of_fit as goodness_of_fit,

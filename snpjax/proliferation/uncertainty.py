@@ -11,19 +11,31 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from scipy.special import chdtrc, chdtri, ndtri
 
+from .._text.warn import warn
 from .binning import BinRule
 from .calibrate import Calibration, descend, pooled
 from .distance import Fit, Objective, drawn_on_host
 from .expected import expected
 
 
+#: A fit whose p value is below this is rejected.
+REJECTED = 1e-3
 # Information is not less than this, so that a number without any has an error far above its bounds.
 _LEAST = 1e-8
+
+
+class PoorFit(UserWarning):
+    """A fit is rejected, and its intervals are not to be trusted."""
 
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
     """Standard errors of the fitted numbers, from the Fisher information of the measured cells.
+
+    If the model does not fit (`goodness.is_rejected`), no error of it can be trusted, because the
+    numbers mean nothing beyond the model. Errors and intervals are then those of a
+    quasi-likelihood: the covariance is multiplied by the estimated over-dispersion, `statistic /
+    degrees`.
 
     Numbers on a bound are taken as known: their errors are 0, and those of the others too small if
     the truth lies beyond. Numbers that the data do not determine have infinite errors: the mean of
@@ -33,9 +45,12 @@ class Uncertainty:
     - `names`, `values`: of all numbers that were searched, and `lower` and `upper`, their bounds.
     - `standard_errors`, `covariance`: with the exact covariance of the bins: the measured cells are
       a sample of a population whose divisions were random, too.
-    - `multinomial_errors`: as if only the drawing of the cells were random.
+    - `multinomial_errors`: as if only the drawing of the cells were random, without
+      over-dispersion.
     - `types`: their names, with `proportions` and `proportion_errors`.
     - `undetermined_types`: those about whose divisions the data say nothing.
+    - `goodness`: the goodness of fit.
+    - `overdispersion`: the factor of `covariance`; 1 for a fit that is not rejected.
     """
 
     names: tuple[str, ...]
@@ -49,6 +64,8 @@ class Uncertainty:
     proportions: Float[np.ndarray, " types"]
     proportion_errors: Float[np.ndarray, " types"]
     undetermined_types: tuple[str, ...]
+    goodness: "Goodness"
+    overdispersion: float
 
     @property
     def correlations(self) -> Float[np.ndarray, "numbers numbers"]:
@@ -97,6 +114,36 @@ class Goodness:
     p_value: float
     deviance: float
 
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the model does not fit: `p_value` is below 0.001."""
+        return self.p_value < REJECTED
+
+    @property
+    def overdispersion(self) -> float:
+        """How many times the residuals vary as much as the model allows, estimated by `statistic /
+        degrees`, where it is rejected; else 1."""
+        return self.statistic / self.degrees if self.is_rejected else 1.0
+
+    @property
+    def advice(self) -> str | None:
+        """A sentence about a fit that is rejected, and its intervals."""
+        if not self.is_rejected:
+            return None
+        effect = (
+            f"They are widened {np.sqrt(self.overdispersion):.3g} times, for an over-dispersion of "
+            f"{self.overdispersion:.3g} (quasi-likelihood)."
+            if np.isfinite(self.overdispersion)
+            else "They cover all values between the bounds."
+        )
+        problem = f"The model does not fit ({self.p_text})"
+        return f"{problem}, so its intervals are not to be trusted. {effect}"
+
+    @property
+    def p_text(self) -> str:
+        """The p value in words."""
+        return f"p = {self.p_value:.3g}" if self.p_value > 0 else "p < 1e-300"
+
 
 @dataclass(frozen=True, eq=False)
 class Profile:
@@ -105,18 +152,21 @@ class Profile:
     - `name`, `values`: of the number.
     - `loss`: twice the loss of log-likelihood (multinomial) from its maximum.
     - `points`: `(values, numbers)` all numbers at each.
+    - `overdispersion`: as in `Uncertainty`; it divides the loss of an interval.
     """
 
     name: str
     values: Float[np.ndarray, " values"]
     loss: Float[np.ndarray, " values"]
     points: Float[np.ndarray, "values numbers"]
+    overdispersion: float = 1.0
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The confidence interval in which the loss stays below its limit.
 
-        The limit is the quantile of the asymptotic law, chi-square with one degree of freedom.
-        Where the loss stays below it, the interval ends with the profile.
+        The limit is the quantile of the asymptotic law, chi-square with one degree of freedom,
+        times the over-dispersion of a fit that is rejected. Where the loss stays below it, the
+        interval ends with the profile.
 
         **Arguments:**
 
@@ -124,7 +174,7 @@ class Profile:
 
         **Returns:** the lower and the upper end, in the unit of the parameter.
         """
-        limit = float(chdtri(1, 1 - level))
+        limit = float(chdtri(1, 1 - level)) * self.overdispersion
         best = int(np.argmin(self.loss))
 
         def crossing(indices: list[int]) -> float:
@@ -153,23 +203,35 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
 
     **Returns:** an `Uncertainty`: standard errors, covariance and confidence intervals. Types that
     the data do not determine are listed, with infinite errors.
+
+    **Warns:** `PoorFit` if the goodness of fit has a p value below 0.001: intervals are not to be
+    trusted. They are widened for the estimated over-dispersion (quasi-likelihood).
     """
+    result = _uncertainty(calibration)
+    if result.goodness.advice is not None:
+        warn(PoorFit(result.goodness.advice))
+    return result
+
+
+def _uncertainty(calibration: Calibration) -> Uncertainty:
     search, found = calibration.search, _information(calibration)
     total, free, p, slopes = calibration.observed.sum(), found.free, found.p, found.slopes
-    mean, covariance = expected(calibration.model).binned(
-        calibration.bins, rule=BinRule.CALIBRATION
-    )
+    mean, covariance = found.mean, found.covariance
+    goodness = goodness_of_fit(calibration)
+    dispersion = goodness.overdispersion
     drawn = drawn_on_host(mean, covariance, total)[np.ix_(found.seen, found.seen)]
     inverse = (found.vectors / np.maximum(found.weights, _LEAST)) @ found.vectors.T
     # The estimate moves by inverse @ slopes.T @ (residual / p): its covariance for any covariance
     # of the residuals.
     lever = inverse @ (slopes.T / p)
     exact = lever @ drawn @ lever.T
+    if np.isfinite(dispersion) and goodness.is_rejected:
+        exact *= dispersion
     of_shares = found.proportion_slopes
     scale = (search.upper - search.lower)[free]
     size = len(search.names)
     is_undetermined = np.zeros(size, bool)
-    is_undetermined[free] = np.diag(inverse) >= 1
+    is_undetermined[free] = (np.diag(inverse) >= 1) | np.isinf(dispersion)
     # A law whose slopes all vanish is not determined on a bound, either.
     is_undetermined |= np.diag(found.all) < 1
     full, plain = np.zeros((size, size)), np.zeros(size)
@@ -178,7 +240,8 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
     plain[free] = np.sqrt(np.maximum(np.diag(inverse), 0)) * scale
     errors = np.sqrt(np.maximum(np.diag(full), 0))
     shares = np.sqrt(np.maximum(np.diag(of_shares @ exact @ of_shares.T), 0))
-    shares[np.diag(of_shares @ inverse @ of_shares.T) >= 1] = np.inf
+    spread = np.diag(of_shares @ inverse @ of_shares.T)
+    shares[(spread >= 1) | ((spread > 0) & np.isinf(dispersion))] = np.inf
     values = np.array([calibration.values[name] for name in search.names])
     types = calibration.model.names
     undetermined = [types[i] for i in search.numbers.types_of(is_undetermined)]
@@ -194,6 +257,8 @@ def uncertainty(calibration: Calibration) -> Uncertainty:
         proportions=found.proportions,
         proportion_errors=shares,
         undetermined_types=tuple(undetermined),
+        goodness=goodness,
+        overdispersion=dispersion,
     )
 
 
@@ -204,6 +269,7 @@ class _Information(NamedTuple):
       eigenvectors of the information of these, `all` that of all numbers.
     - `seen`: the bins that may have cells, and their shares `p` with `slopes` by the free numbers.
     - `proportions`: of the types, with their slopes by the free numbers.
+    - `mean`, `covariance`: expected cells of the bins.
     """
 
     free: Bool[np.ndarray, " numbers"]
@@ -215,6 +281,8 @@ class _Information(NamedTuple):
     slopes: Float[np.ndarray, "seen free"]
     proportions: Float[np.ndarray, " types"]
     proportion_slopes: Float[np.ndarray, "types free"]
+    mean: Float[np.ndarray, " bins"]
+    covariance: Float[np.ndarray, "bins bins"]
 
 
 #: What was computed of calibrations that are still there: `uncertainty` and `goodness_of_fit` need
@@ -240,7 +308,10 @@ def _computed(calibration: Calibration) -> _Information:
     everything = calibration.observed.sum() * (slopes.T / p) @ slopes
     weights, vectors = np.linalg.eigh(everything[np.ix_(free, free)])
     shares = proportions, proportion_slopes[:, free]
-    return _Information(free, weights, vectors, everything, seen, p, slopes[:, free], *shares)
+    binned = expected(calibration.model).binned(calibration.bins, rule=BinRule.CALIBRATION)
+    return _Information(
+        free, weights, vectors, everything, seen, p, slopes[:, free], *shares, *binned
+    )
 
 
 def goodness_of_fit(calibration: Calibration) -> Goodness:
@@ -252,22 +323,36 @@ def goodness_of_fit(calibration: Calibration) -> Goodness:
 
     **Returns:** a `Goodness`.
     """
-    observed = calibration.observed
-    total = observed.sum()
-    groups = pooled(observed)
-    mean, covariance = expected(calibration.model).binned(
-        calibration.bins, rule=BinRule.CALIBRATION
+    information = _information(calibration)
+    statistic, residuals = squared_distance(
+        information.mean, information.covariance, calibration.observed
     )
-    sums = np.eye(groups[-1] + 1)[groups].T
-    drawn = drawn_on_host(sums @ mean, sums @ covariance @ sums.T, total)
-    residual = (sums @ observed - total * (sums @ mean) / mean.sum())[:-1]
-    statistic = float(residual @ np.linalg.solve(drawn[:-1, :-1], residual))
-    fitted = int(np.sum(_information(calibration).weights >= 1))  # the others are not determined
-    degrees = max(residual.size - fitted, 1)
-    fit = _multinomial(calibration.fit)
+    fitted = int(np.sum(information.weights >= 1))  # the others are not determined
+    degrees = max(residuals - fitted, 1)
+    fit, total = _multinomial(calibration.fit), calibration.observed.sum()
     with jax.enable_x64(True):
         deviance = 2 * total * float(_value(fit, jnp.asarray(calibration.point)))
     return Goodness(statistic, degrees, float(chdtrc(degrees, statistic)), deviance)
+
+
+def squared_distance(
+    mean: Float[np.ndarray, " bins"],
+    covariance: Float[np.ndarray, "bins bins"],
+    observed: Float[np.ndarray, " bins"],
+) -> tuple[float, int]:
+    """The squared distance of measured from expected cells, in standard deviations, with the exact
+    covariance of bins pooled to 5 cells or more; and the number of independent residuals."""
+    total = observed.sum()
+    groups = pooled(observed)
+    sums = np.eye(groups[-1] + 1)[groups].T
+    drawn = drawn_on_host(sums @ mean, sums @ covariance @ sums.T, total)
+    residual = (sums @ observed - total * (sums @ mean) / mean.sum())[:-1]
+    try:
+        statistic = float(residual @ np.linalg.solve(drawn[:-1, :-1], residual))
+    except np.linalg.LinAlgError:
+        statistic = np.nan
+    # Cells were measured where the model has none.
+    return (np.inf if np.isnan(statistic) else statistic), residual.size
 
 
 def profile(calibration: Calibration, name: str, *, num: int = 15, widths: float = 4.0) -> Profile:
@@ -290,7 +375,8 @@ def profile(calibration: Calibration, name: str, *, num: int = 15, widths: float
     index = search.names.index(name)
     fit = _multinomial(calibration.fit)
     lower, upper = search.lower[index], search.upper[index]
-    errors = uncertainty(calibration).standard_errors[index]
+    uncertain = _uncertainty(calibration)
+    errors = uncertain.standard_errors[index]
     reach = widths * errors / (upper - lower) if errors > 0 else 0.25
     with jax.enable_x64(True):
         best, value, _ = descend(fit, calibration.point)
@@ -311,6 +397,7 @@ def profile(calibration: Calibration, name: str, *, num: int = 15, widths: float
         np.array([lower + (upper - lower) * z for z, _, _ in found]),
         np.array([2 * total * (loss - least) for _, loss, _ in found]),
         np.array([search.lower + scale * z for _, _, z in found]),
+        uncertain.overdispersion,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import chdtrc
 
 from .._text.optional import pyplot
 from ..drawing.scene import BLACK, BLUE, SKY
@@ -15,6 +16,7 @@ from ..proliferation.distance import drawn_on_host
 from ..proliferation.expected import Expected, binned_mean, expected
 from ..proliferation.histogram import Histogram
 from ..proliferation.model import ProliferationModel
+from ..proliferation.uncertainty import REJECTED, squared_distance
 from .axes import COLUMN, drawing, save, styled
 
 
@@ -66,6 +68,13 @@ class Compared:
         covariance = drawn_on_host(*self._binned, float(self.observed.sum()))
         return np.sqrt(np.maximum(np.diag(covariance), 0))
 
+    @cached_property
+    def rejection(self) -> str:
+        """The p value of a model that does not fit, for a title; else nothing."""
+        statistic, degrees = squared_distance(*self._binned, self.observed)
+        p_value = float(chdtrc(max(degrees, 1), statistic))
+        return f" (does not fit, p = {p_value:.1g})" if p_value < REJECTED else ""
+
     @property
     def scale(self) -> float:
         """Measured cells by expected ones."""
@@ -83,7 +92,7 @@ class Compared:
 
     def histogram(self, ax: "Axes | None" = None) -> "Axes":
         """The measured and the expected histogram, with the band that 95 % of experiments would lie
-        in."""
+        in if the model is right; the title says if it does not fit."""
         low = np.maximum(self.mean - _BAND * self.sd, 0)
         edges = self.in_bins.edges
         with drawing(ax, COLUMN) as axes:
@@ -95,7 +104,7 @@ class Compared:
             axes.plot(
                 self._middles, self.observed, ".", color=BLACK, markersize=2.5, label="measured"
             )
-            _label(axes, "measured and expected")
+            _label(axes, f"measured and expected{self.rejection}")
             axes.legend(frameon=False)
             return axes
 
@@ -160,7 +169,8 @@ def draw(
 
     They show the measured and the expected histogram with the band that contains 95 % of
     experiments, the expected one by type and by generation, and the residuals in standard
-    deviations. Expected cells are scaled to those measured.
+    deviations. Expected cells are scaled to those measured. The title says if the model does not
+    fit (p < 0.001): 95 % of experiments do not lie in the band then.
 
     **Arguments:**
 

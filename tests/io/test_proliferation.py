@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -294,7 +295,7 @@ def test_simulated_and_expected_rows(tmp_path, files):
     assert np.allclose(record["cells"], rows[:, 1]) and list(record["types"]) == ["rest", "go"]
 
 
-def test_calibrated_numbers(tmp_path, files):
+def test_calibrated_numbers(tmp_path, files, monkeypatch):
     record, fitted = tmp_path / "c.json", tmp_path / "m.json"
     shown = invoke("calibrate", files[1], "--starts", 1, "-o", record, "--save-model", fitted)
     assert shown.exit_code == 0, shown.output
@@ -303,6 +304,11 @@ def test_calibrated_numbers(tmp_path, files):
     assert low < 38 < high and f"go mean {found['values']['go mean']:.4f}" in shown.stdout
     law = read_model(fitted).types[1].law
     assert isinstance(law, pr.Normal) and law.mean == found["values"]["go mean"]
+    assert shown.stdout.startswith("Hellinger distance") and "warning" not in found
+    monkeypatch.setattr(sys.modules["snpjax.proliferation.uncertainty"], "REJECTED", 2.0)
+    first, *rest = invoke("calibrate", files[1], "--starts", 1).stdout.splitlines()
+    assert first.startswith("The model does not fit (p = ") and "not to be trusted" in first
+    assert rest[0].startswith("Hellinger distance")
 
 
 @needs_shared
@@ -355,5 +361,11 @@ def test_pictures(tmp_path, files):
         assert result.exit_code == 2 and "pip install '.[viz]'" in result.stderr
         return
     matplotlib.use("agg")
+    from snpjax.viz.proliferation import Compared
+
     assert invoke("plot", files[1], "-o", tmp_path / "p.svg").exit_code == 0
     assert (tmp_path / "p.svg").read_text().count("<path") > 50
+    file = read_model(files[1])
+    for duration, said in ((120.0, ""), (100.0, "does not fit, p = ")):
+        compared = Compared(file.model(duration=duration), file.histogram("target"), BINS)
+        assert said in compared.rejection and bool(said) == bool(compared.rejection)

@@ -1,5 +1,6 @@
 """Calibration: known answers are found, errors are honest, and what makes no sense is refused."""
 
+import dataclasses
 import json
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 
 from snpjax import proliferation as pr
 from snpjax.io.proliferation import calibration_record
+from snpjax.proliferation.uncertainty import squared_distance
 from snpjax_formats import NotEnoughMemory
 from tests.proliferation.test_proliferation import AXIS, CASES
 from tests.support.helpers import many, needs_shared
@@ -99,14 +101,40 @@ def test_another_start_rule_does_not_fit():
     assert fit.active and pr.goodness_of_fit(fit).p_value < 1e-4
 
 
-def test_numbers_on_a_bound_are_named():
+def test_numbers_on_a_bound_are_named_and_a_model_that_does_not_fit(monkeypatch):
     observed = on_axis(pr.expected(population()).table(), 10**6)
     bounds = {"go": {"mean": (45.0, 120.0), "sd": (4.0, 40.0)}}
     fit = pr.calibrate(population(GUESS), observed, bins=BINS, bounds=bounds, starts=1)
     assert "go mean" in fit.active and fit.values["go mean"] == 45.0
-    errors = pr.uncertainty(fit)
+    with pytest.warns(pr.PoorFit, match="does not fit .* intervals are not to be trusted"):
+        errors = pr.uncertainty(fit)
     assert errors.standard_errors[errors.names.index("go mean")] == 0
     assert "on a bound: go mean" in repr(fit)
+    goodness = pr.goodness_of_fit(fit)
+    assert goodness == errors.goodness and goodness.is_rejected and goodness.p_value < 1e-3
+    assert errors.overdispersion == goodness.statistic / goodness.degrees > 2
+    record = calibration_record(fit, errors)
+    assert next(iter(record.items())) == ("warning", goodness.advice)
+    assert record["overdispersion"] == errors.overdispersion
+    # Nothing else is widened than what is rejected.
+    monkeypatch.setattr(sys.modules["snpjax.proliferation.uncertainty"], "REJECTED", 0.0)
+    plain = pr.uncertainty(fit)
+    assert plain.overdispersion == 1 and "warning" not in calibration_record(fit, plain)
+    width = np.sqrt(errors.overdispersion)
+    assert np.allclose(errors.covariance, plain.covariance * width**2)
+    assert np.allclose(errors.proportion_errors, plain.proportion_errors * width)
+    assert np.array_equal(errors.multinomial_errors, plain.multinomial_errors)
+    values = np.array([0.0, 1.0, 2.0])
+    profile = pr.Profile("go sd", values, 4 * (values - 1) ** 2, np.zeros((3, 1)))
+    wide = dataclasses.replace(profile, overdispersion=1.04)
+    assert wide.interval()[1] > profile.interval()[1]
+
+
+def test_cells_where_the_model_has_none_are_a_poor_fit():
+    statistic, residuals = squared_distance(
+        np.array([10.0, 0.0, 10.0]), np.diag([10.0, 0.0, 10.0]), np.array([9.0, 9.0, 9.0])
+    )
+    assert statistic == np.inf and residuals == 2
 
 
 def test_types_without_cells_are_named():

@@ -76,7 +76,8 @@ def calibration_record(
     - `errors`: its `uncertainty`, to be included.
     - `goodness`: its goodness of fit, to be included.
 
-    **Returns:** a dictionary; infinite errors are `None`.
+    **Returns:** a dictionary; infinite errors are `None`. If the model does not fit, it begins with
+    a `warning`, and the errors and intervals are widened by `overdispersion`.
     """
     record: dict[str, object] = {
         "hellinger": calibration.distance,
@@ -94,19 +95,28 @@ def calibration_record(
         "expected": calibration.expected.tolist(),
     }
     if errors is not None:
-        found = [x if math.isfinite(x) else None for x in errors.standard_errors.tolist()]
+        found = map(_finite, errors.standard_errors.tolist())
         record["standard_errors"] = dict(zip(errors.names, found, strict=True))
         record["intervals_95"] = errors.intervals()
         record["undetermined_types"] = list(errors.undetermined_types)
         record["correlations"] = errors.correlations.tolist()
+        record["overdispersion"] = _finite(errors.overdispersion)
+        goodness = errors.goodness if goodness is None else goodness
     if goodness is not None:
+        if goodness.advice is not None:
+            record = {"warning": goodness.advice, **record}
         record["goodness_of_fit"] = {
-            "statistic": goodness.statistic,
+            "statistic": _finite(goodness.statistic),
             "degrees": goodness.degrees,
             "p_value": goodness.p_value,
+            "is_rejected": goodness.is_rejected,
             "deviance": float(goodness.deviance),
         }
     return record
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _law(law: Law | None) -> dict[str, object]:
