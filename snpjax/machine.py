@@ -24,6 +24,7 @@ from jax.sharding import PartitionSpec
 from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
 from snpjax_formats import AbstractChooser, AbstractLayout
+from snpjax_formats.arguments import explain_arguments
 
 from ._tiered import tiered
 from ._xla import precision, widest_of
@@ -697,3 +698,6 @@ class TakesInput(Protocol):
     """A model whose input may be replaced."""
 
     def with_input(self, input: Any) -> Any: ...
+
+
+explain_arguments(__name__)

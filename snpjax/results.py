@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from snpjax_formats.arguments import explain_arguments
+
 
 class RESULTS(eqx.Enumeration):
     """The status that a run carries; the first failure wins.
@@ -99,3 +101,6 @@ def select_result(predicate: Bool[Array, "*paths"], if_true: Any, if_false: Any)
     **Returns:** the results of all paths.
     """
     return jax.tree.map(lambda x, y: jnp.where(predicate, x, y), if_true, if_false)
+
+
+explain_arguments(__name__)

@@ -17,6 +17,8 @@ from typing import (
 import numpy as np
 from jaxtyping import Bool, Int, PyTree
 
+from snpjax_formats.arguments import explain_arguments
+
 from ._text.lines import EdgeLabels as EdgeLabels, Table as Table
 from .choice import GivenChoices
 
@@ -205,3 +207,6 @@ class Schema(Generic[ConfigurationsT, StepsT]):
     inert: Callable[[Sequence[str]], Sequence[str]] | None = None
     visited: Callable[[Any], ConfigurationsT] | None = None
     countdown: Callable[[str, int], str | None] = lambda name, count: None
+
+
+explain_arguments(__name__)

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float64, Int
 
 from . import implicit
+from .arguments import explain_arguments
 from .edges import Edges
 from .interval import Interval, checked_runs, rows_of
 from .layout import AbstractLayout
@@ -644,6 +645,8 @@ def from_networkx(graph: Any, weight: str | None = "weight") -> Pairs:
 
     **Returns:** the edges.
     """
+    if "edges" not in dir(graph):
+        raise TypeError(f"`graph` is of the type {type(graph).__name__}. Pass a networkx graph.")
     number = {node: index for index, node in enumerate(graph)}
     edges = [
         (number[source], number[target], attributes.get(weight, 1))
@@ -804,3 +807,6 @@ def _safe(sums: Callable[[np.ndarray], np.ndarray], x: np.ndarray, num_terms: in
         total = np.where(arrives, np.maximum(total, 0) + largest * num_terms * 2.0**-50, 0)
     reached = sums(is_huge.astype(np.float64)) > 0.5
     return np.where(reached, np.inf, total)
+
+
+explain_arguments(__name__)

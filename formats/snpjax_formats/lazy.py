@@ -6,7 +6,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from .keywords import suggesting
+from .arguments import explain
 
 
 class LazyPackage(ModuleType):
@@ -21,7 +21,7 @@ class LazyPackage(ModuleType):
             return import_module(f".{name}", self.__name__)
         if name not in self._homes:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        value = suggesting(import_module(self._homes[name], self.__name__), name)
+        value = explain(import_module(self._homes[name], self.__name__), name)
         vars(self)[name] = value
         return value
 

@@ -1,6 +1,6 @@
 """What can be proved of all computations of a system, and computed from its graph."""
 
-from snpjax_formats.keywords import suggest_keywords
+from snpjax_formats.arguments import explain_arguments
 
 from .certificate.certificate import (
     Certificate as Certificate,
@@ -79,4 +79,4 @@ from .unboundedness.growth import Growth as Growth, growth as growth
 from .verdict import Status as Status, Verdict as Verdict
 
 
-suggest_keywords(__name__)
+explain_arguments(__name__)

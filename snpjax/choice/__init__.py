@@ -1,5 +1,7 @@
 """How nondeterminism is resolved: one alternative for every chooser in every step."""
 
+from snpjax_formats.arguments import explain_arguments
+
 from .base import (
     NO_RULE as NO_RULE,
     AbstractChoice as AbstractChoice,
@@ -36,3 +38,6 @@ from .subsets import (
     nth_subset as nth_subset,
     random_subset as random_subset,
 )
+
+
+explain_arguments(__name__)

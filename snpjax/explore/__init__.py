@@ -1,6 +1,6 @@
 """All paths at once: the configuration graph of a system."""
 
-from snpjax_formats.keywords import suggest_keywords
+from snpjax_formats.arguments import explain_arguments
 
 from .counted import (
     NamedActions as NamedActions,
@@ -14,4 +14,4 @@ from .memory_limits import MemoryLimits as MemoryLimits
 from .patience import Patience as Patience
 
 
-suggest_keywords(__name__)
+explain_arguments(__name__)

@@ -1,6 +1,6 @@
 """Learning: gradients through exact systems, and the exact system back."""
 
-from snpjax_formats.keywords import suggest_keywords
+from snpjax_formats.arguments import explain_arguments
 
 from .adam import Adam as Adam
 from .arrays import from_arrays as from_arrays, to_arrays as to_arrays
@@ -140,4 +140,4 @@ from .verify import verify as verify
 from .weights import WeightSet as WeightSet
 
 
-suggest_keywords(__name__)
+explain_arguments(__name__)

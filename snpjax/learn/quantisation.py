@@ -7,6 +7,7 @@ from typing import TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import PyTree
 
 from .population import SpikingPopulation
@@ -70,13 +71,16 @@ def quantise(model: ModelT, levels: Iterable[int]) -> ModelT:
     """
     if isinstance(levels, str):
         raise TypeError(
-            f"The levels are {levels!r}. Pass integers: `TERNARY`, `BINARY`, `bit_levels(4)`, or "
+            f"`levels` is {levels!r}. Pass integers: `TERNARY`, `BINARY`, `bit_levels(4)`, or "
             "others."
         )
-    given = list(levels)
-    allowed = tuple(sorted({int(level) for level in given}))
-    if len(allowed) < 2 or any(level != int(level) or abs(level) >= 2**24 for level in given):
-        raise ValueError(f"The levels are {given}. Pass two or more different integers below 2^24.")
+    given = np.asarray(list(levels))
+    if given.ndim != 1 or given.dtype.kind not in "iuf":
+        raise ValueError(f"`levels` has the shape {given.shape}. Pass a list of integers.")
+    given = given.tolist()
+    allowed = tuple(sorted({int(level) for level in given if np.isfinite(level)}))
+    if len(allowed) < 2 or any(level % 1 or not abs(level) < 2**24 for level in given):
+        raise ValueError(f"`levels` is {given}. Pass two or more different integers below 2^24.")
     weights = WeightSet((float(allowed[0]), float(allowed[-1])), allowed)
     found = 0
 

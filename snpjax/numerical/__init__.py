@@ -1,6 +1,6 @@
 """Numerical spiking neural P systems: neurons hold real variables, rules are linear functions."""
 
-from snpjax_formats.keywords import suggest_keywords
+from snpjax_formats.arguments import explain_arguments
 
 from .machine import NumericalMachine as NumericalMachine, NumericalState as NumericalState
 from .model import (
@@ -16,4 +16,4 @@ from .solution import (
 )
 
 
-suggest_keywords(__name__)
+explain_arguments(__name__)

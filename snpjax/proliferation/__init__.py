@@ -1,6 +1,6 @@
 """Cell proliferation, read through the dilution of a fluorescent label."""
 
-from snpjax_formats.keywords import suggest_keywords
+from snpjax_formats.arguments import explain_arguments
 
 from .binning import (
     AbstractBins as AbstractBins,
@@ -55,4 +55,4 @@ from .uncertainty import (
 from .validate import validate as validate
 
 
-suggest_keywords(__name__)
+explain_arguments(__name__)

@@ -135,7 +135,7 @@ class Bins(AbstractBins):
                 "order, such as 10 and 10,000)"
             )
         if self.num < 2:
-            raise ValueError(f"there are {self.num} bins (give 2 or more)")
+            raise ValueError(f"`num` is {self.num} (give 2 or more bins)")
 
     @property
     def edges(self) -> Float[np.ndarray, " bins"]:
@@ -159,6 +159,8 @@ class ChannelBins(AbstractBins):
     num: int = field(init=False)
 
     def __post_init__(self) -> None:
+        if not self.upper_edges:
+            raise ValueError("`upper_edges` is empty. Pass the upper edge of each bin.")
         object.__setattr__(self, "lowest", self.upper_edges[0])
         object.__setattr__(self, "num", len(self.upper_edges))
 

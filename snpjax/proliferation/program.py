@@ -100,9 +100,14 @@ def lower(
     **Raises:** `Unresolved` where no resolution suffices; choose a larger sd, or 0.
     """
     ranges = ranges or [None] * len(model.types)
-    kinds = [_method(x, r) for x, r in zip(model.types, ranges, strict=True)]
     if isinstance(second_moments, bool):
         second_moments = [second_moments] * len(model.types)
+    if not len(ranges) == len(second_moments) == len(model.types):
+        raise ValueError(
+            f"`ranges` and `second_moments` have {len(ranges)} and {len(second_moments)} elements. "
+            f"Pass one for each of the {len(model.types)} types."
+        )
+    kinds = [_method(x, r) for x, r in zip(model.types, ranges, strict=True)]
     size = max(
         _size(x, kind, r, model.duration, both)
         for x, kind, r, both in zip(model.types, kinds, ranges, second_moments, strict=True)

@@ -1,6 +1,6 @@
 """Rate-coded networks: neurons that send numbers, on the same layouts."""
 
-from snpjax_formats.keywords import suggest_keywords
+from snpjax_formats.arguments import explain_arguments
 
 from .equation import (
     Derivative as Derivative,
@@ -26,4 +26,4 @@ from .simulate import simulate as simulate
 from .solution import RateSolution as RateSolution
 
 
-suggest_keywords(__name__)
+explain_arguments(__name__)

@@ -1,6 +1,6 @@
 """Sleptsov nets: places and transitions as a concurrent program."""
 
-from snpjax_formats.keywords import suggest_keywords
+from snpjax_formats.arguments import explain_arguments
 
 from ..machine import AbstractEngine as AbstractEngine
 from . import programs as programs, subnets as subnets
@@ -34,4 +34,4 @@ from .view.solution import (
 )
 
 
-suggest_keywords(__name__)
+explain_arguments(__name__)

@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Int
 
+from snpjax_formats.arguments import explain_arguments
+
 from .._text.counts import plural
 from .composing import Composition
 from .linking import HighNet, link
@@ -343,3 +345,6 @@ def _numbers(name: str, numbers: Sequence[int]) -> Int[np.ndarray, " numbers"]:
 def _refuse_negative(name: str, numbers: np.ndarray) -> None:
     if np.any(numbers < 0):
         raise ValueError(f"`{name}` holds {np.min(numbers)}. Places hold 0 or more.")
+
+
+explain_arguments(__name__)

@@ -1,5 +1,7 @@
 """Spiking neural P systems."""
 
+from snpjax_formats.arguments import explain_arguments
+
 from .lower.batch import SystemBatch as SystemBatch
 from .lower.lower import lower as lower
 from .lower.lower_division import Capacity as Capacity
@@ -65,3 +67,6 @@ from .view.solution import (
 )
 from .view.solutions import Solutions as Solutions
 from .view.transition_matrix import TransitionMatrix as TransitionMatrix
+
+
+explain_arguments(__name__)

@@ -18,6 +18,8 @@ assertions no test framework, strategies and stateful tests Hypothesis (`pip ins
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from snpjax_formats.arguments import explain
+
 
 if TYPE_CHECKING:
     from .assertions import (
@@ -49,7 +51,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return explain(import_module(f".{_HOMES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

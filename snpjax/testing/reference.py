@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from snpjax_formats.arguments import explain_arguments
+
 from .._text.counts import plural
 from ..spiking.model.communication_variants import Requests
 from ..spiking.model.compatibility import Compatibility
@@ -418,3 +420,6 @@ def run(
         emissions.append(emitted)
     halted = is_halting(system, configurations[-1])
     return Computation(tuple(configurations), tuple(made), tuple(emissions), halted)
+
+
+explain_arguments(__name__)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from snpjax_formats.arguments import explain_arguments
+
 from ..spiking.model.system import SpikingSystem
 from .reference import Choice, Configuration, choices, initial, is_halting, step
 
@@ -59,3 +61,6 @@ def explore(
         edges += own
         num_expanded = number + 1
     return ReferenceGraph(tuple(configurations), tuple(depths), tuple(edges), num_expanded)
+
+
+explain_arguments(__name__)

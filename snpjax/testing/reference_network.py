@@ -8,6 +8,8 @@ While a step is made the synapses are a dictionary from (source slot, target slo
 import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
+from snpjax_formats.arguments import explain_arguments
+
 from ..spiking.model.rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, Rule
 from ..spiking.model.system import SpikingSystem
 from .reference_variants import is_applicable
@@ -265,3 +267,6 @@ def _dictionary(system: SpikingSystem) -> set[tuple[str, str]]:
     """The label pairs of the initial synapses, and the declared ones."""
     labels = {neuron.name: neuron.label for neuron in system.neurons}
     return {(labels[s], labels[t]) for s, t, _ in system.synapses} | set(system.dictionary)
+
+
+explain_arguments(__name__)

@@ -11,6 +11,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from snpjax_formats.arguments import explain_arguments
+
 from ..numerical.model import NumericalSystem
 
 
@@ -185,3 +187,6 @@ def all_choices(system: NumericalSystem, now: Configuration) -> Iterator[tuple[i
     fastest.
     """
     return product(*(can or [None] for can in applicable(system, now)))
+
+
+explain_arguments(__name__)

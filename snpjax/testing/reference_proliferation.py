@@ -13,6 +13,8 @@ from fractions import Fraction
 from operator import mul
 from typing import Any, TypeAlias
 
+from snpjax_formats.arguments import explain_arguments
+
 
 #: Draws a division time in hours.
 Draw: TypeAlias = Callable[[], Any]
@@ -28,6 +30,8 @@ def max_divisions(phi: float, phi_min: float) -> int:
 
     **Returns:** the number of divisions.
     """
+    if not phi_min > 0 or phi == math.inf:
+        raise ValueError(f"`phi` is {phi} and `phi_min` {phi_min}. Pass positive, finite numbers.")
     count = 0
     while phi / 2 > phi_min:
         phi, count = phi / 2, count + 1
@@ -179,6 +183,8 @@ def density(law: tuple[Any, ...]) -> Callable[[float], float]:
 
     **Returns:** a function of the time in hours.
     """
+    if len(law) != 3:
+        raise ValueError(f"`law` is {law}. Pass a name and two numbers.")
     kind, a, b = law
     if kind == "gamma":
         return lambda t: (
@@ -291,8 +297,13 @@ def hellinger(simulated: Sequence[float], observed: Sequence[float]) -> float:
 
     **Returns:** the distance.
     """
+    if len(simulated) != len(observed) or min(*simulated, *observed, 0) < 0 or not any(simulated):
+        raise ValueError("`simulated` and `observed` are not counts of the same bins.")
     scale = sum(observed) / sum(simulated)
     squares = (
         (math.sqrt(s * scale) - math.sqrt(h)) ** 2 for s, h in zip(simulated, observed, strict=True)
     )
     return math.sqrt(math.fsum(squares) / 2)
+
+
+explain_arguments(__name__)

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from snpjax_formats.arguments import explain_arguments
+
 
 #: `gain(x)` of a number.
 Gain = Callable[[float], float]
@@ -106,3 +108,6 @@ def _next(p: ReferencePopulation, r: float, x: float, dt: float, is_exponential:
     if is_exponential:
         return goal + (r - goal) * math.exp(-dt / p.tau)
     return r + dt / p.tau * (goal - r)
+
+
+explain_arguments(__name__)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from snpjax_formats.arguments import explain_arguments
+
 
 if TYPE_CHECKING:
     from ..sleptsov import Arcs, SleptsovNet
@@ -215,3 +217,6 @@ def _by_transition(arcs: "Arcs", num_transitions: int) -> list[list[tuple[int, i
     for place, transition, weight in arcs.triples():
         of[transition].append((place, weight))
     return of
+
+
+explain_arguments(__name__)

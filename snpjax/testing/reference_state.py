@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from snpjax_formats.arguments import explain_arguments
+
 from ..spiking.model.system import SpikingSystem
 from ..spiking.step.division import GrownState
 from ..spiking.step.plasticity import PlasticState
@@ -46,3 +48,6 @@ def state_of(system: SpikingSystem, network: ReferenceNetwork | None) -> Any:
     # Whether a second turn is due; which slot it is of is a matter of the compiled program.
     second = [[int(network.second[neuron] is not None)] for neuron in plastic.neurons]
     return PlasticState(np.asarray(exists), np.asarray(second))  # pyright: ignore[reportArgumentType]
+
+
+explain_arguments(__name__)

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from snpjax_formats.arguments import explain_arguments
+
 from ..spiking.model.system import SpikingSystem
 from ..spiking.model.timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays
 
@@ -47,7 +49,8 @@ def references(system: SpikingSystem) -> list[str]:
 
     **Returns:** their names, in order of first appearance.
     """
-    assert isinstance(system.variant, ScheduledSynapses)
+    if not isinstance(system.variant, ScheduledSynapses):
+        raise TypeError("`system` is not of the variant ScheduledSynapses, so it has no schedules.")
     names = dict.fromkeys(schedule.reference for schedule in system.variant.schedules)
     return [name for name in names if name is not None]
 
@@ -153,3 +156,6 @@ def _exists(
         if schedule.stop is None or age < schedule.stop:
             return True
     return not own
+
+
+explain_arguments(__name__)

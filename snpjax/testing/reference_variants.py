@@ -5,6 +5,8 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from snpjax_formats.arguments import explain_arguments
+
 from ..spiking.model.communication_variants import Channels
 from ..spiking.model.rule import RequestRule, Rule, SpikeQuery
 from ..spiking.model.system import SpikingSystem
@@ -157,6 +159,8 @@ def step_on_request(
 
     **Raises:** `ConflictingQueries` if one neuron receives different queries.
     """
+    if len(choice) != len(system.neurons) or len(spikes) != len(system.neurons):
+        raise ValueError("`spikes` and `choice` do not have one element for each neuron.")
     after = list(spikes)
     asked: dict[str, SpikeQuery] = {}
     for i, selected in enumerate(choice):
@@ -255,3 +259,6 @@ def step_on_synapses(
             else:
                 spikes[system.names[target]] += weights[neuron.name, target] * produced
     return emissions
+
+
+explain_arguments(__name__)

@@ -95,7 +95,7 @@ def whole_batch(solution: SolutionBatch) -> "Figure":
 
 def _check_batch(solution: object) -> None:
     if not isinstance(solution, SolutionBatch | NetSolutionBatch):
-        raise ValueError("This is not a batch of paths. Run with `paths=...`.")
+        raise ValueError("`solution` is not a batch of paths. Run with `paths=...`.")
 
 
 def _bars(ax: "Axes", values: Int[np.ndarray, " some"], num_others: int, others: str) -> None:

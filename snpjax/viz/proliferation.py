@@ -9,6 +9,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import chdtrc
 
+from snpjax_formats.arguments import explain_arguments
+
 from .._text.optional import pyplot
 from ..drawing.scene import BLACK, BLUE, SKY
 from ..proliferation.binning import AbstractBins, ChannelBins, bins_of_model
@@ -201,3 +203,6 @@ def draw(
 
 def _label(ax: "Axes", title: str, ylabel: str = "cells") -> None:
     ax.set(xscale="log", title=title, ylabel=ylabel, xlabel="fluorescence")
+
+
+explain_arguments(__name__)

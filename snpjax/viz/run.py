@@ -118,7 +118,7 @@ def whole_run(solution: Solution) -> "Figure":
 
 def _check_single(solution: object) -> None:
     if not isinstance(solution, Solution):
-        raise ValueError("This is not a run of one path. Of a batch, draw one: `batch[0]`.")
+        raise ValueError("`solution` is not a run of one path. Of a batch, draw one: `batch[0]`.")
 
 
 def _blocks(axes: "Axes", table: Num[np.ndarray, "neurons steps"]) -> BlockMaxima:

@@ -358,5 +358,5 @@ def test_arguments_of_layers_are_checked():
         learn.classifier(3, 2, key=0)
     with pytest.raises(ValueError, match="`padding` is 'SAME'. Give a number, or \"same\""):
         learn.SpikingConv(1, 2, 3, size=(4,), padding="SAME", key=jr.key(0))
-    with pytest.raises(TypeError, match="levels are 'ternary'. Pass integers: `TERNARY`"):
+    with pytest.raises(TypeError, match="`levels` is 'ternary'. Pass integers: `TERNARY`"):
         learn.quantise(network(), "ternary")

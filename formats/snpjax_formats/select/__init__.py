@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import explain, explain_arguments
 from .choose import choose as choose
 from .decision import (
     AbstractChooser as AbstractChooser,
@@ -32,4 +33,7 @@ _LATER = {"Including": "including", "Learned": "learned", "Measured": "measured"
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_LATER[name]}", __name__), name)
+    return explain(import_module(f".{_LATER[name]}", __name__), name)
+
+
+explain_arguments(__name__)

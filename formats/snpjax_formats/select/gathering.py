@@ -17,6 +17,7 @@ import jax
 import jaxlib.version
 from jax.stages import Compiled
 
+from ..arguments import explain_arguments
 from ..strict_json import JsonSyntaxError, parse_json
 from .candidates import BY_NAME, LAYOUT_SET, feasible
 from .device import device_of, num_cores
@@ -289,3 +290,6 @@ def _end_line(path: Path) -> None:
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":
                 file.write(b"\n")
+
+
+explain_arguments(__name__)

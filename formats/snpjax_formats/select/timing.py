@@ -14,6 +14,7 @@ import numpy as np
 from jax.stages import Compiled, Lowered
 from jaxtyping import Array, Float
 
+from ..arguments import explain_arguments
 from ..edges import Edges
 from ..layout import AbstractLayout
 from .candidates import Candidate
@@ -277,3 +278,6 @@ def _check(name: str, y: np.ndarray, expected: np.ndarray, scale: float) -> None
     allowed = 0.0 if np.issubdtype(y.dtype, np.integer) else 1e-4 * scale
     if error > allowed and error > 1e-4 * np.abs(expected).max(initial=0):
         raise WrongAnswer(f"{name} is off by {error:.3g}. Please report it.")
+
+
+explain_arguments(__name__)

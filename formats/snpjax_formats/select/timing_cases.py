@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..arguments import explain_arguments
 from ..edges import Edges
 from .workload import LARGEST_COUNT, Workload
 
@@ -241,3 +242,6 @@ def _sorting(n: int) -> Edges:
     source = np.concatenate([np.tile(np.arange(n), n), n + sorter])
     target = np.concatenate([n + np.repeat(np.arange(n), n), 2 * n + output])
     return Edges(source.astype(np.int32), target.astype(np.int32), None, 3 * n, 3 * n)
+
+
+explain_arguments(__name__)

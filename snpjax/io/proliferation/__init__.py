@@ -1,5 +1,7 @@
 """Files of cell proliferation: histograms, models, cell types of cuda-pro-cell, results."""
 
+from snpjax_formats.arguments import explain_arguments
+
 from .histogram import read_histogram as read_histogram, write_histogram as write_histogram
 from .model import (
     ModelFile as ModelFile,
@@ -15,3 +17,6 @@ from .results import (
     write_table as write_table,
 )
 from .types import read_types as read_types, write_types as write_types
+
+
+explain_arguments(__name__)

@@ -5,6 +5,8 @@ Needs the extra `flax`. Import it by its name, `from snpjax.learn import flax`.
 
 from importlib.util import find_spec
 
+from snpjax_formats.arguments import explain_arguments
+
 from ..._text.optional import installing
 
 
@@ -13,3 +15,6 @@ if find_spec("flax") is None:
 
 from .linen import Linen as Linen
 from .nnx import NNX as NNX, Constant as Constant
+
+
+explain_arguments(__name__)

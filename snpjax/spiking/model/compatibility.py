@@ -6,6 +6,8 @@ from math import gcd
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
+from snpjax_formats.arguments import explain_arguments
+
 from .guard import Guard
 from .rule import AnyRule, PlasticityRule, RequestRule, Rule, is_count
 
@@ -323,3 +325,6 @@ SIMULATORS: Mapping[str, Compatibility] = MappingProxyType(
         "distributed-snp": DISTRIBUTED_SNP,
     }
 )
+
+
+explain_arguments(__name__)

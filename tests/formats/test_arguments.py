@@ -1,4 +1,4 @@
-"""A misspelt keyword is answered with the one that was probably meant, and nothing else changes."""
+"""Errors of public calls name the wrong argument, or the keyword that was probably meant."""
 
 import inspect
 import pickle
@@ -10,6 +10,7 @@ import snpjax as snp
 from snpjax import learn, proliferation, sleptsov
 from snpjax.check import equivalent
 from snpjax.explore import explore
+from tests.support.random_calls import callables, outcomes
 
 
 SYSTEM = snp.SpikingSystem([snp.Neuron("a", 1, ["a -> a"])])
@@ -66,7 +67,6 @@ def test_functions_stay_what_they_are():
     assert (snp.explore.__doc__, snp.explore.__module__) == (original.__doc__, original.__module__)
     assert inspect.getsource(snp.explore).startswith("def explore(")
     assert [*inspect.signature(snp.Neuron).parameters] == ["name", "spikes", "rules", "label"]
-    assert not hasattr(snp.run, "__wrapped__")  # it takes any option, and says more itself
 
 
 def test_warnings_name_the_line_of_the_caller(tmp_path):
@@ -83,3 +83,52 @@ def test_warnings_name_the_line_of_the_caller(tmp_path):
         snp.WriteWarning,
         snp.ReadWarning,
     }
+
+
+@pytest.fixture
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some calls write files
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.usefixtures("_elsewhere")
+def test_random_constructors():
+    """Hardly any of them compiles a program."""
+    classes = [path for path, value in callables().items() if inspect.isclass(value)]
+    assert list(outcomes(range(200), classes)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_elsewhere")
+def test_random_calls():
+    assert list(outcomes(range(1000))) == []
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: snp.growth(None), "growth: `graph` is None. Pass"),
+        (lambda: snp.SpikingSystem(3), "`neurons` is 3. Pass `Sequence[Neuron]`."),
+        (lambda: snp.SpikingSystem([], input=3), "`input` is 3. Pass"),
+        (lambda: snp.read(3), "read: `path` is 3. Pass a str or `PathLike[str]`."),
+        (lambda: snp.proliferation.Bins("x", 3), "`lowest` is 'x'. Pass a float."),
+        (lambda: snp.learn.cross_entropy((), 1), "`scores` is of the type tuple. Pass an array"),
+        (lambda: snp.sleptsov.flat_size([1]), "`high` is of the type list. Pass `HighNet"),
+        (lambda: snp.lower(snp.Neuron), "`model` is"),
+    ],
+)
+def test_sentence(call, message):
+    with pytest.raises(TypeError) as error:
+        call()
+    assert message in f"{error.value}"
+    assert "\n" not in f"{error.value}"
+
+
+def test_errors_of_callbacks_stay_what_they_are():
+    def progress(*_):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        snp.testing.reference_proliferation.family(0, progress, 1, 3)
