@@ -336,6 +336,14 @@ def test_a_trigger_is_remarked_if_it_never_occurs(triggered, structure):
     assert is_remarked(*along(path, checker.labels)) == (not occurs)
 
 
+def test_remarks_on_a_path_do_not_repeat_what_holds_on_other_paths():
+    query = parse_query("(next (q = 1)) implies (p = 1)")
+    checker = checker_of([[0, 1], [0]], [[0, 0, 0], [0, 1, 0]], query)
+    assert not any(vacuous(query, checker.structure, checker.labels, "never"))
+    on_the_loop = along(Path([0, 0], 0), checker.labels)
+    assert list(vacuous(query, *on_the_loop, "never")) == ["`next (q = 1)` never"]
+
+
 @given(triggers(), structures(), st.data())
 def test_nothing_is_remarked_that_may_yet_occur(triggered, structure, data):
     _, query, place = triggered

@@ -39,6 +39,15 @@ class Checker:
         self._learn(formula)
         return self.labels.where(formula, may=may)
 
+    def impossible(self, formula: Formula) -> States:
+        """Return the states from which no path satisfies a formula.
+
+        The answer is not recorded in the labels: a path shares those of its structure, in which
+        other paths may satisfy the formula.
+        """
+        every = np.ones(self.structure.num_states, bool)
+        return ~self._product(Quantified(False, formula), may=True, starts=every).accepting
+
     def path(self, quantified: Quantified, state: int) -> Path | None:
         """A path from a state that surely shows a formula to hold on some path, or not on all.
 

@@ -56,8 +56,7 @@ def vacuous(
     ):
         yield "no path is fair"
     for trigger, states in _triggers(query.formula, start, structure, is_path=is_path):
-        is_false = Quantified(True, Not(trigger))
-        if states.any() and checker.holds(is_false, may=False)[states].all():
+        if states.any() and checker.impossible(trigger)[states].all():
             what = f"`{query.source(trigger)}`"
             if states.all():
                 yield f"{what} {never}"
