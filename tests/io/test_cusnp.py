@@ -129,7 +129,7 @@ def test_no_neurons(read, tmp_path):
         (changed(5, "0 1"), "5:1", "the out-degree of neuron 0 is 0, but 1 target follows"),
         (changed(5, "1 2"), "5:3", "there is no neuron 2 (they are numbered 0 to 1)"),
         (changed(5, "1 -1"), "5:3", "a target of neuron 0 is '-1'"),
-        (changed(5, "2 1 1"), "5:5", "synapse (0, 1) is listed twice (write one synapse"),
+        (changed(5, "2 1 1"), "5:5", "synapse (0, 1) is listed twice (remove one)"),
         (changed(7, "0 a+ 1 1 1"), "7:3", "unknown guard 'a+' (write a*: a rule also needs"),
         (changed(7, "0 a 1 1 1"), "7:3", "unknown guard 'a' (write a1 for exactly 1)"),
         (changed(7, "0 a(aa)* 1 1 1"), "7:3", "unknown guard 'a(aa)*' (write a* for any count"),

@@ -174,7 +174,7 @@ DIALECT = "this file has no @model, so it is read in the ESNP line dialect"
         ("@mout = zz", "2:9", "output: there is no neuron 'zz'"),
         ("  [a --> a] ' zz", "2:15", "rule: there is no neuron 'zz'"),
         ("@mu = k, x", "2:10", "neuron 'x' is declared twice (give each neuron its own"),
-        ("@marcs = (x,y), (x,y)", "2:17", "synapse (x, y) is listed twice"),
+        ("@marcs = (x,y), (x,y)", "2:17", "synapse (x, y) is listed twice (remove one)"),
         ("[a*0 --> a]'x", "2:2", "neuron 'x', rule 1: the number of spikes consumed is 0"),
         ("[a --> #]'x :: 2", "2:16", "neuron 'x', rule 1: a forgetting rule has no delay"),
         ("[a*9999999 --> a]'x", "2:2", "the guard needs a tail + period above the limit"),

@@ -381,7 +381,11 @@ def test_three_errors():
         ("@mu = x; [a*9999999 --> a]'x;", "3:11", "the guard needs"),
         ("@mu = x; [a --> #]'x :: 2;", "3:25", "a forgetting rule has no delay"),
         ("@mu = x; [a*0 --> a]'x;", "3:11", "consumed is 0"),
-        ("@mu = x, y; @marcs = (x,y),\n (x,y);", "4:2", "listed twice"),
+        (
+            "@mu = x, y; @marcs = (x,y),\n (x,y);",
+            "4:2",
+            "synapse (x, y) is listed twice (remove one); first",
+        ),
         ("@mu = x : 1<=i<=5000; @marcs = (x,x);", "3:32", "the repeated labels make more than"),
         ("@mu = x; @marcs = (x,x{k});", "3:24", "variable k is not defined"),
         ("@mseq = 3; @mu = x;", "3:1", "not supported: sequential mode (@mseq)"),

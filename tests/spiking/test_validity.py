@@ -44,7 +44,7 @@ delayed_on_synapse = SynapseRules({("x", "y"): ["a -> a; 1"]})
 SHOWS = {
     "unknown_neuron": (lambda level: system(level, synapses=[("x", "why")]), "'why'"),
     "duplicate_neuron": (lambda level: system(level, [snp.Neuron("x"), y, y], ()), "'y'"),
-    "duplicate_synapse": (lambda level: system(level, synapses=[("x", "y")] * 2), "weight"),
+    "duplicate_synapse": (lambda level: system(level, synapses=[("x", "y")] * 2), "remove one"),
     "bad_number": (lambda level: system(level, [snp.Neuron("x", -1), y]), "-1 spikes"),
     "bad_guard": (with_rules("a{2 -> a"), "rule 1"),
     "forgetting_delay": (with_rules(snp.Rule("a", 1, 0, 2)), "no delay"),

@@ -279,7 +279,7 @@ def _owner_text(system: "SpikingSystem", owner: int | str) -> str:
 
 def _check_spiking_rule(rule: Rule, place: Place, here: str) -> Iterator[_Finding]:
     if rule.is_forgetting and rule.delay:
-        message = f"{here}: a forgetting rule has no delay (remove '; {rule.delay}')"
+        message = f"{here}: a forgetting rule has no delay (remove the delay {rule.delay})"
         yield "forgetting_delay", place, message, None
     if rule.produce > rule.consume:
         yield "produce_exceeds_consume", place, partial(_excess, rule, here), None
@@ -297,7 +297,7 @@ def _excess(rule: Rule, here: str) -> str:
 def _inexact(rule: Rule, here: str) -> str:
     return (
         f"{here}: the guard {rule.guard} of a forgetting rule is not exactly the "
-        f'{rule.consume} spikes it removes (write a^s -> lambda, or use level "extended")'
+        f'{rule.consume} spikes it removes (let the guard be exactly that, or use level "extended")'
     )
 
 
@@ -472,7 +472,7 @@ def _check_synapses(system: "SpikingSystem") -> Iterator[_Finding]:
             message = f"{here}: {unknown_neuron(target, names)}"
             yield "unknown_neuron", Place("synapse_target", index), message, None
         if first != index:
-            message = f"{here} is listed twice (write one synapse with a weight instead)"
+            message = f"{here} is listed twice (remove one)"
             yield "duplicate_synapse", place, message, Place("synapse", first)
         if source == target:
             message = f'{here} leads to its own neuron (remove it, or use level "extended")'
