@@ -9,7 +9,7 @@ from ..io.formats import names_text
 from .ending import orderly
 from .lossy import Out, WriteOptions, check_folder
 from .models import read_system
-from .options import From, Parameters, Strict, format_from, grouped, value
+from .options import From, Parameters, Strict, flag, format_from, grouped, value
 
 
 HELP = f"""Write a model file in another format.
@@ -34,9 +34,17 @@ def convert(
         value("--names", "FILE", "With cuSNP: write the names of the neurons there."),
     ] = None,
     strict: Strict = False,
+    allow_includes_outside: Annotated[
+        bool,
+        flag(
+            "--allow-includes-outside",
+            "P-Lingua: let @include name files outside the folder of IN.",
+        ),
+    ] = False,
 ) -> None:
     """See `HELP`."""
     from ..io.cusnp import name_table
+    from ..io.plingua.includes import load_joined
     from .text import headline
 
     reads = format_from(source_format, "system")
@@ -45,7 +53,16 @@ def convert(
         raise typer.BadParameter("only cuSNP files have no names", param_hint="--names")
     if names is not None:
         check_folder(names)
-    system = read_system(source, reads, strict=strict, parameters=parameters)
+    system = read_system(
+        source,
+        reads,
+        strict=strict,
+        parameters=parameters,
+        allow_includes_outside=allow_includes_outside,
+    )
     said = headline(system, f"{source}")
     beside = {} if names is None else {names: name_table(system)}
     output.save(system, target, writes, {"file": f"{source}"}, said, beside=beside)
+    _, included = load_joined(source, reads and reads.name, may_be_outside=allow_includes_outside)
+    for name in included:
+        typer.echo(f"note: {target} holds the content of {name}, which {source} includes", err=True)

@@ -138,7 +138,12 @@ class AllPathsOptions:
 
 
 def read_system(
-    file: Path, format: "Format | None", *, strict: bool, parameters: list[str] | None
+    file: Path,
+    format: "Format | None",
+    *,
+    strict: bool,
+    parameters: list[str] | None,
+    allow_includes_outside: bool = False,
 ) -> "AnySystem":
     """The system of a file, whose parameters are those of `--set`."""
     import snpjax as snp
@@ -146,7 +151,13 @@ def read_system(
     given = parameters_of(parameters)
     with refusals():
         level = "strict" if strict else "extended"
-        return snp.read(file, format=format, level=level, parameters=given)
+        return snp.read(
+            file,
+            format=format,
+            level=level,
+            parameters=given,
+            allow_includes_outside=allow_includes_outside,
+        )
 
 
 def read_model(

@@ -91,7 +91,6 @@ def view(
     why = "it applies to --export only (choose in the page, or add --export)"
     refuse_given({"--steps": steps, "--seed": seed}, why)
 
-    from ..io.source import load
     from ..viz.page import PageServer, Session, new_session
 
     if file is None:
@@ -99,8 +98,8 @@ def view(
             raise typer.BadParameter("there is no file to read (leave it out)", param_hint="--from")
         session = new_session(level=level)
     else:
-        text = load(file, may_be_empty=True).text
         known = reads and reads.name
+        text = _text_of(file, known)
         session = Session(file.name, text, level=level, format=known, query=query)
     try:
         server = PageServer(session, port=port)
@@ -112,6 +111,16 @@ def view(
         raise ended(message, BAD_INPUT) from None
     with server:
         _serve(server, session, opens=not no_browser)
+
+
+def _text_of(file: Path, format: str | None) -> str:
+    """The text of a file with those that it includes, of which there is a note."""
+    from ..io.plingua.includes import load_joined
+
+    source, names = load_joined(file, format)
+    for name in names:
+        typer.echo(f"note: {name}, which {file} includes, is part of what the page saves", err=True)
+    return source.text
 
 
 def _check_query(query: str, export: Path | None) -> None:
@@ -154,13 +163,12 @@ def _export(
 ) -> None:
     from snpjax_formats.atomic import atomic_write
 
-    from ..io.source import load
     from ..viz.page import open_model, recorded_page
     from ..viz.page.stepping import Refused
     from .text import printable
 
-    source = load(file)
-    found = open_model(f"{file}", source.text, format=reads and reads.name, level=level)
+    known = reads and reads.name
+    found = open_model(f"{file}", _text_of(file, known), format=known, level=level)
     try:
         text = recorded_page(found, max_steps=steps, rest=seed)
     except Refused as error:

@@ -98,7 +98,7 @@ class Format:
                 raise ValueError(f"The suffix is {suffix!r}. Write it in lower case, with its dot.")
 
 
-_MODEL = re.compile("@model", re.IGNORECASE)
+_MODEL = re.compile("@model|@include", re.IGNORECASE)
 _NATIVE = re.compile(r'"schema"\s*:')
 #: Suffixes that files of other kinds have, too.
 _SHARED = (".json", ".yaml", ".yml")
@@ -140,7 +140,7 @@ FORMATS: tuple[Format, ...] = (
         (".pli",),
         *_in(".plingua", "read_plingua", "write_plingua"),
         lambda s: bool(_MODEL.search(s.text)) or is_json(s.text),
-        options=("parameters",),
+        options=("parameters", "allow_includes_outside"),
         keeps=("populations",),
         appends=_later(".plingua.append:appended"),
         help="the spiking model; other modes, anti-spikes and astrocytes are refused by name, and "

@@ -40,6 +40,7 @@ def read(
     format: SystemFormat | Format | None = None,
     level: Level = "extended",
     parameters: Mapping[str, int | str] | None = None,
+    allow_includes_outside: bool = False,
 ) -> AnySystem:
     """Read a spiking neural P system from a model file.
 
@@ -51,6 +52,8 @@ def read(
     - `level`: the validity level. A native file that says `"strict"` is strict in any case.
     - `parameters`: P-Lingua: the member of a family, `{"n": 8}`. It gives the parameters of `main`
       their values, integers or texts, and variables that are defined before the modules other ones.
+    - `allow_includes_outside`: P-Lingua: follow `@include` also to files outside the folder of
+      `path`, which is an error by default.
 
     **Returns:** the system; one of populations where a P-Lingua file makes more than 100,000
     instances of regular families. What is accepted but probably not meant is reported in one
@@ -58,12 +61,12 @@ def read(
 
     **Raises:** `ReadError` with every independent error of the file, each `path:line:column:
     problem (fix)`; a parameter that the file does not have, or does not use, is one. `ValueError`
-    for `parameters` of a format that has none.
+    for `parameters` or `allow_includes_outside` of a format that has none.
     """
     if level not in get_args(Level):
         raise ValueError(f'the level is {level!r} (write "strict" or "extended")')
     source, known = _opened(path, format, "system")
-    return read_source(source, known, level, parameters)
+    return read_source(source, known, level, parameters, allow_includes_outside)
 
 
 def read_net(
@@ -112,13 +115,15 @@ def read_source(
     format: SystemFormat | Format,
     level: Level,
     parameters: Mapping[str, int | str] | None = None,
+    allow_includes_outside: bool = False,
 ) -> AnySystem:
     """The system that a text describes. **Raises:** `ReadError`, whatever the text."""
     known = format_named(format, "system")
-    if parameters is None:
-        return _read(source, known, AnySystem, level)
-    check_options(known, {"parameters"})
-    return _read(source, known, AnySystem, level, parameters=parameters)
+    options: dict[str, object] = {} if parameters is None else {"parameters": parameters}
+    if allow_includes_outside:
+        options["allow_includes_outside"] = True
+    check_options(known, {*options})
+    return _read(source, known, AnySystem, level, **options)
 
 
 def read_net_source(

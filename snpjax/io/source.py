@@ -3,10 +3,11 @@
 import gc
 import os
 import stat
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NoReturn
 
@@ -26,10 +27,16 @@ _MAX_MESSAGE = 2_000  # characters; a name may be as long as a file
 
 @dataclass(frozen=True)
 class Source:
-    r"""A text with `\n` line ends and no byte order mark; places are character offsets."""
+    r"""A text with `\n` line ends and no byte order mark; places are character offsets.
+
+    `is_file` says that `path` is the file of the text, which may name others beside it. A text that
+    is joined of several files has `pieces`, in their order.
+    """
 
     path: str
     text: str
+    is_file: bool = False
+    pieces: "tuple[Piece, ...]" = ()
 
     @cached_property
     def _line_ends(self) -> Int[np.ndarray, " line_ends"]:
@@ -37,10 +44,30 @@ class Source:
         characters = np.frombuffer(self.text.encode("latin-1", "replace"), np.uint8)
         return np.flatnonzero(characters == ord("\n"))
 
+    def origin(self, offset: int) -> "tuple[Source, int]":
+        """The file that an offset comes from, and the offset there."""
+        number = bisect_right(self.pieces, offset, key=lambda piece: piece.start) - 1
+        if number < 0:
+            return self, offset
+        piece = self.pieces[number]
+        return piece.source, offset - piece.start + piece.offset
+
     def position(self, offset: int) -> Position:
+        if self.pieces:
+            source, offset = self.origin(offset)
+            return source.position(offset)
         line = int(np.searchsorted(self._line_ends, offset))
         start = int(self._line_ends[line - 1]) + 1 if line else 0
         return Position(line + 1, offset - start + 1)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a joined text, from its offset `start` on: that of `source` from `offset` on."""
+
+    start: int
+    source: Source
+    offset: int
 
 
 def load(path: str | os.PathLike[str], *, may_be_empty: bool = False) -> Source:
@@ -67,7 +94,7 @@ def load(path: str | os.PathLike[str], *, may_be_empty: bool = False) -> Source:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"the file cannot be read: {reason} (check the name and the permissions)"
         raise file_error(name, message) from None
-    return decoded(name, data, may_be_empty=may_be_empty)
+    return replace(decoded(name, data, may_be_empty=may_be_empty), is_file=True)
 
 
 def decoded(name: str, data: bytes, *, may_be_empty: bool = False) -> Source:
@@ -220,9 +247,10 @@ class Report:
         return (offset, kind) in self._found
 
     def at(self, offset: int) -> str:
-        """A place in a message, `line:column`."""
+        """A place in a message, `line:column`, behind its file if the text is joined of several."""
         line, column = self.source.position(offset)
-        return f"{line}:{column}"
+        file = f"{self.source.origin(offset)[0].path}:" if self.source.pieces else ""
+        return f"{file}{line}:{column}"
 
     def _add(
         self, severity: Severity, offset: int, message: str, first: int | None, kind: str | None
@@ -246,10 +274,11 @@ class Report:
             self._found.items(), key=lambda item: item[0][0]
         ):
             if its_severity == severity:
+                path = self.source.origin(offset)[0].path
                 line, column = self.source.position(offset)
                 more = self._times[offset, kind] - 1
                 again = f"; and {more} more like it" if more and kind != message else ""
-                found.append(Diagnostic(self.source.path, line, column, message + again, severity))
+                found.append(Diagnostic(path, line, column, message + again, severity))
         return found
 
     def errors(self) -> list[tuple[int, str]]:

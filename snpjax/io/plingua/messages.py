@@ -76,6 +76,8 @@ def explain(error: UnexpectedInput, text: str, start: int, end: int) -> tuple[in
     if at_end:
         return offset, f"expected {wanted}, but the text ends (complete the statement)"
     hint = hint_for(found, expected, text[offset : offset + 80])
+    if found.lower() == "@include":
+        return offset, "files are included before or between modules (move @include there)"
     if found.startswith("@") and found.lower() not in KEYWORDS:
         near = get_close_matches(found.lower(), KEYWORDS, n=2, cutoff=0.4)
         meant = f"did you mean {' or '.join(near)}?" if near else "the first ones are @mu and @ms"

@@ -111,14 +111,21 @@ def split_modules(report: Report) -> Frame:
     """The frame of the file. Bodies are only checked for balanced braces here."""
     text = report.source.text
     frame = Frame()
-    start, defined = _definitions(report)
+    start, defined = _definitions(report, 0)
     model = _MODEL_LINE.match(text, start) or defined
     if model is None or model.group(1).lower() != MODEL:
         report.error(*_found_model(text, model))
         return frame
     frame.offset = model.start()
     start, syntax = max(start, model.end()), Syntax(report, WordBudget())
-    while (start := skip_gap(text, start, len(text))) < len(text):
+    while (start := _definitions(report, start)[0]) < len(text):
+        model = _MODEL_LINE.match(text, start)  # of an included file
+        if model is not None and model.group(1).lower() == MODEL:
+            start = model.end()
+            continue
+        if model is not None:
+            report.error(*_found_model(text, model))
+            break
         end = _next_piece(syntax, frame, start)
         if end is None:
             break
@@ -126,12 +133,12 @@ def split_modules(report: Report) -> Frame:
     return frame
 
 
-def _definitions(report: Report) -> tuple[int, re.Match[str] | None]:
-    """Where the patterns and model definitions of P-Lingua 5 end, and the last of these
+def _definitions(report: Report, start: int) -> tuple[int, re.Match[str] | None]:
+    """Where patterns and model definitions of P-Lingua 5 from `start` on end, and the last of these
     definitions, that of the model read here if there is one. They are reported: what they allow or
     forbid is not checked."""
     text, defined = report.source.text, None
-    start = skip_gap(text, 0, len(text))
+    start = skip_gap(text, start, len(text))
     while True:
         found = _PATTERN.match(text, start) or _DEFINITION.match(text, start)
         if found is None:

@@ -37,6 +37,7 @@ from ..source import Report, Source
 from . import tree
 from .expand import RuleNode, SystemDraft, expand, expand_families
 from .families import Irregular
+from .includes import join_includes
 from .literals import arc_at, rule_at
 from .modules import Frame, split_modules
 from .names import with_names
@@ -59,6 +60,7 @@ def read_plingua(
     *,
     families: bool | None = None,
     parameters: Parameters | None = None,
+    allow_includes_outside: bool = False,
 ) -> AnySystem:
     """The system that a P-Lingua file describes.
 
@@ -72,7 +74,9 @@ def read_plingua(
     - `families`: whether to make populations, whatever the number of instances.
     - `parameters`: values of parameters of `main`, and instead of those that are defined before the
       modules.
+    - `allow_includes_outside`: whether the file may include files outside its folder.
     """
+    source, _ = join_includes(source, may_be_outside=allow_includes_outside)
     given = {} if parameters is None else checked(parameters)
 
     def read(report: Report) -> AnySystem | None:
