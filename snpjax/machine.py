@@ -19,7 +19,9 @@ from typing import (
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.sharding import PartitionSpec
 from jaxtyping import Array, Bool, Int, PyTree, UInt, UInt32
 
@@ -69,7 +71,7 @@ class AbstractMachine(eqx.Module):
 
     @abc.abstractmethod
     def init(self) -> PyTree:
-        """The initial state, of one path."""
+        """The initial state, of one path: the arrays of `fresh_state`, which may be donated."""
 
     @abc.abstractmethod
     def step(self, state: PyTree, choice: AbstractChoice) -> tuple[PyTree, Record]:
@@ -95,6 +97,26 @@ class AbstractMachine(eqx.Module):
         """Which of its arrays have something of their own for each path, `paths` being their last
         axis; by default none."""
         return jax.tree.map(lambda _: False, self)
+
+
+def fresh_state(state: PyTree) -> PyTree:
+    """Copy the arrays of a state, so that no two of them, and none of the machine, share a buffer.
+
+    `AbstractMachine.init` returns such a state: whoever donates it to a compiled function leaves
+    the machine intact.
+
+    **Arguments:**
+
+    - `state`: a pytree of arrays.
+
+    **Returns:** the same values in arrays of JAX.
+    """
+    if any(isinstance(x, Tracer) for x in jax.tree.leaves(state)):
+        return jax.tree.map(jnp.copy, state)  # which the interpreter of small programs knows
+    # JAX takes over aligned arrays of NumPy as they are, such as a value of `RESULTS`.
+    on_host = (np.ndarray, np.generic)
+    state = jax.tree.map(lambda x: np.array(x) if isinstance(x, on_host) else x, state)
+    return jax.device_put(state, may_alias=False)  # compiles nothing, unlike `jnp.copy`
 
 
 class AbstractStorage:

@@ -221,7 +221,7 @@ def test_tests_mirror_the_product():
         assert path.parent.name == "fuzz" or (path.parent / "__init__.py").exists(), path
     modules = {path.stem.lstrip("_") for path in PACKAGES["snpjax"].glob("*.py")}
     beside = {path.stem.removeprefix("test_") for path in tests.glob("test_*.py")}
-    # Texts and scripts, rules of the house, and what is compiled.
+    # Texts and scripts, rules of the house, what is compiled, and all kinds of models.
     others = {
         "benchmarks",
         "docs",
@@ -230,6 +230,7 @@ def test_tests_mirror_the_product():
         "extending",
         "dimacs",
         "gallery",
+        "kinds",
         "papers",
         "programs",
         "tutorials",

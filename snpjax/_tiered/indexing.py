@@ -289,7 +289,12 @@ def _sort(eqn: JaxprEqn, program: Enclosing) -> Call:
     return ordered
 
 
+def _copy(eqn: JaxprEqn, program: Enclosing) -> Call:
+    return lambda x: x.copy()
+
+
 RULES: dict[str, Rule] = {
+    "copy": _copy,
     "reshape": _reshaped,
     "squeeze": _reshaped,
     "broadcast_in_dim": _broadcast,

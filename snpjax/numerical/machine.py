@@ -9,7 +9,7 @@ from snpjax_formats import AbstractLayout
 from snpjax_formats.ell import expanded
 
 from ..choice import NO_RULE, AbstractChoice, Ways, answer_of, is_valid
-from ..machine import AbstractMachine, Record, select_result
+from ..machine import AbstractMachine, Record, fresh_state, select_result
 from ..results import RESULTS
 
 
@@ -50,7 +50,8 @@ class NumericalMachine(AbstractMachine):
 
     def init(self) -> NumericalState:
         never = jnp.zeros((), bool)
-        return NumericalState(jnp.zeros((), jnp.int32), self.initial, never, never)
+        step = jnp.zeros((), jnp.int32)
+        return fresh_state(NumericalState(step, self.initial, never, never))
 
     def alternatives(self, state: NumericalState) -> Ways:
         """Which production functions each neuron can use."""

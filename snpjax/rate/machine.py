@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from snpjax_formats import AbstractLayout, Edges
 
 from ..choice import AbstractChoice
-from ..machine import AbstractMachine, Record
+from ..machine import AbstractMachine, Record, fresh_state
 from ..results import RESULTS
 from .equation import Derivative, Update, Variables
 from .integrator import AbstractIntegrator, InputArrays, PopulationVariables
@@ -87,7 +87,7 @@ class RateMachine(AbstractMachine):
             for i, d in enumerate(self.deliveries)
             if d.plasticity is not None
         }
-        return RateState(jnp.zeros((), jnp.int32), variables, past, weights)
+        return fresh_state(RateState(jnp.zeros((), jnp.int32), variables, past, weights))
 
     def step(self, state: RateState, choice: AbstractChoice) -> tuple[RateState, Record]:
         del choice  # everything is determined

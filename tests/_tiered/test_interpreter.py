@@ -171,6 +171,7 @@ CASES = {
     "unstacked": (lambda x: (*x, *x.T), I32),
     "split": (lambda x: jnp.split(x, [1, 2], axis=1), I32),
     "padded": (lambda x: lax.pad(x, np.int32(9), ((1, 2, 0), (0, 1, 2))), I32),
+    "copy": (jnp.copy, I32),
     "slices": (lambda x: (x[1:3, ::2], x[2:2]), I32),
     "moved slice": (lambda x, i: lax.dynamic_slice(x, (i, 1), (2, 2)), I32, ONE),
     "moved update": (lambda x, i: lax.dynamic_update_slice(x, x[:2, :2] + 1, (i, i)), I32, ONE),

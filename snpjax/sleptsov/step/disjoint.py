@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Int
 from snpjax_formats.ell import expanded
 
 from ...choice import AbstractChoice, FirstChoice
-from ...machine import AbstractMachine, Record
+from ...machine import AbstractMachine, Record, fresh_state
 from .conditions import ConditionTable
 from .program import NetProgram
 from .state import Failure, NetState, Round, initial_state, is_failed, with_failure
@@ -31,7 +31,7 @@ class DisjointMachine(AbstractMachine):
     touches: Touches
 
     def init(self) -> NetState:
-        return initial_state(self.program, rounds=True, events=None)
+        return fresh_state(initial_state(self.program, rounds=True, events=None))
 
     def step(self, state: NetState, choice: AbstractChoice) -> tuple[NetState, Record]:
         if not isinstance(choice, FirstChoice):

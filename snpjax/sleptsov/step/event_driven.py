@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Int
 
 from ..._xla import one_kernel, precision
 from ...choice import AbstractChoice, FirstChoice
-from ...machine import AbstractMachine, Record
+from ...machine import AbstractMachine, Record, fresh_state
 from ...results import RESULTS, select_result
 from ..model.rules import AbstractRule
 from .candidates import check_choice
@@ -31,7 +31,8 @@ class EventMachine(AbstractMachine):
     counts: bool = eqx.field(static=True)
 
     def init(self) -> NetState:
-        return replace(self.without_events(), events=self.events_of(self.program.initial))
+        events = self.events_of(self.program.initial)
+        return fresh_state(replace(self.without_events(), events=events))
 
     def without_events(self) -> NetState:
         """The initial state but for what the engine keeps about its marking."""

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 from ...choice import AbstractChoice, FirstChoice
-from ...machine import AbstractMachine, Record
+from ...machine import AbstractMachine, Record, fresh_state
 from ..model.rules import AbstractRule
 from .candidates import check_choice, chosen, selected, undominated
 from .conditions import ConditionTable
@@ -38,7 +38,7 @@ class ScanningMachine(AbstractMachine):
     positions: Int[Array, " transitions"] | None = None
 
     def init(self) -> NetState:
-        return initial_state(self.program, counts=self.counts, events=None)
+        return fresh_state(initial_state(self.program, counts=self.counts, events=None))
 
     def step(self, state: NetState, choice: AbstractChoice) -> tuple[NetState, Record]:
         check_choice(self.program, choice)

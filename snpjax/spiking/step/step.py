@@ -29,7 +29,7 @@ from ...choice import (
     is_valid,
     of_slots,
 )
-from ...machine import AbstractMachine, Record, Stride
+from ...machine import AbstractMachine, Record, Stride, fresh_state
 from ...results import RESULTS, select_result
 from ...trajectory import Save
 from .network import Change
@@ -220,7 +220,7 @@ class AbstractSpikingMachine(AbstractMachine):
     program: eqx.AbstractVar[SpikingProgram]
 
     def init(self) -> SpikingState:
-        return initial_state(self.program)
+        return fresh_state(initial_state(self.program))
 
     def step(self, state: SpikingState, choice: AbstractChoice) -> tuple[SpikingState, Record]:
         return step(self.program, state, choice)
