@@ -9,6 +9,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import PyTree
 
+from ._text.pickling import PickledError
 from ._xla import precision
 from .advance import paths_of
 from .choice import AbstractChoice, FirstChoice, WeightedChoice, knows_numbers
@@ -51,7 +52,7 @@ B = TypeVar("B", bound=AnySolution)  # of many
 V = TypeVar("V")  # the value of a statistic
 
 
-class RunFailed(RuntimeError):
+class RunFailed(PickledError, RuntimeError):
     """A run that ended in a failure; `solution` holds the run up to it."""
 
     def __init__(self, message: str, solution: AnySolution):

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Int, PyTree
 from snpjax_formats import host_free_bytes
 
 from ._text.counts import plural
+from ._text.pickling import PickledError
 from ._text.warn import warn
 from .results import HALTED, OUT_OF_MEMORY, RESULTS, codes_of, has_failed
 
@@ -139,7 +140,7 @@ class Trajectory:
         )
 
 
-class NotSaved(ValueError):
+class NotSaved(PickledError, ValueError):
     """The run did not save this part of its history."""
 
     def __init__(self, what: str, run: str):

@@ -8,12 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float64, Int, Num
 
+from .by_value import ComparedByValue
+
 
 MAX_INDEX = np.iinfo(np.int32).max - 1  # one index more is the padding sentinel
 
 
 @dataclass(frozen=True, eq=False)
-class Edges:
+class Edges(ComparedByValue):
     """Edges `source[e] -> target[e]` of weight `value[e]`, on the host (NumPy).
 
     `value` is `None` when every edge weighs 1 (*iso*). `canonical` sorts by (target, source) and

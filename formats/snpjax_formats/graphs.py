@@ -18,6 +18,7 @@ from jaxtyping import Array, Float64, Int
 
 from . import implicit
 from .arguments import explain_arguments
+from .by_value import ComparedByValue
 from .edges import Edges
 from .interval import Interval, checked_runs, rows_of
 from .layout import AbstractLayout
@@ -257,7 +258,7 @@ class OneToOne(AbstractComputed):
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals(AbstractStructured):
+class Intervals(ComparedByValue, AbstractStructured):
     """Each source reaches the targets `[start, stop)`, or with `by="target"` each target hears
     the sources `[start, stop)`.
 
@@ -308,7 +309,7 @@ class Intervals(AbstractStructured):
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(AbstractListed):
+class Pairs(ComparedByValue, AbstractListed):
     """The listed edges `source[e] -> target[e]`, of one weight or of one each; parallel edges add
     up."""
 
@@ -541,7 +542,7 @@ class Procedural(AbstractComputed):
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks(AbstractGraph):
+class Blocks(ComparedByValue, AbstractGraph):
     """Sources and targets lie in equal consecutive groups; every source of group a reaches every
     target of group b with weight `weights[a, b]`, 0 for no edge."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Int
 
 from .._text.counts import plural
+from .._text.pickling import PickledWithoutCache
 from ..choice import GivenChoices
 from ..explore import Graph, Stop
 from ..explore.graph import missed_text
@@ -36,7 +37,7 @@ class Status(enum.Enum):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verdict(Generic[ConfigurationsT, StepsT]):
+class Verdict(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
     """What is known of a property, and why.
 
     As a truth value a verdict is true if proved, false if refuted, and an error otherwise.

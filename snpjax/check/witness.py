@@ -7,11 +7,13 @@ from typing import Any, Generic, Protocol
 import numpy as np
 from jaxtyping import Bool, Int
 
+from .._text.counts import plural
 from .._text.lines import Table, distinct_names
+from .._text.pickling import PickledWithoutCache
 from ..choice import NO_RULE, GivenChoices
 from ..explore.successors import NO_EDGE
 from ..explore.text import count_table, label_table
-from ..machine import ConfigurationsT, Explorable, Link, LoweringOptions, Model, StepsT
+from ..machine import ConfigurationsT, Explorable, Link, LoweringOptions, Model, Schema, StepsT
 from ..run import run
 from ..trajectory import Save
 
@@ -33,7 +35,7 @@ class Visited(Protocol[ConfigurationsT, StepsT]):
     def transitions_to(self, edges: Any, targets: Any, /) -> StepsT: ...
 
 
-class Witness(Generic[ConfigurationsT, StepsT]):
+class Witness(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
     """Configurations of a graph one after the other, and the steps between them: those of `edges`,
     of which the last ones may be `NO_EDGE`, where it has halted."""
 
@@ -45,8 +47,15 @@ class Witness(Generic[ConfigurationsT, StepsT]):
         choices: GivenChoices,
     ):
         self.graph, self.choices = graph, choices
-        self.schema = graph.system.schema()
         self.path, self.edges = np.asarray(witness, np.int64), np.asarray(edges, np.int64)
+
+    def __repr__(self) -> str:
+        return f"Witness({plural(max(len(self.path) - 1, 0), 'step')})"
+
+    @cached_property
+    def schema(self) -> Schema[ConfigurationsT, StepsT]:
+        """The names of the model."""
+        return self.graph.system.schema()
 
     @cached_property
     def configurations(self) -> ConfigurationsT:

@@ -22,6 +22,7 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt32
 from snpjax_formats import device_array
 
 from .._text.conditions import elementwise
+from .._text.pickling import PickledWithoutCache
 from .._tiered import tiered
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
 from ..machine import (
@@ -126,7 +127,7 @@ class Traffic(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph(Generic[ConfigurationsT, StepsT]):
+class Graph(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
     """The configuration graph that `snpjax.explore` returns: the reachable configurations of a
     model, and the choices that lead from one to another.
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from .._text.pickling import PickledError
 from ..spiking.model.validity import ModelWarning, Severity
 
 
@@ -32,7 +33,7 @@ class Diagnostic:
         return f"{place}: {self.message}"
 
 
-class ReadError(ValueError):
+class ReadError(PickledError, ValueError):
     """A model file that cannot be read, with every independent error in `diagnostics`.
 
     As text: one `path:line:column: problem (fix)` a line, at most 20, then "and n more".
@@ -43,7 +44,7 @@ class ReadError(ValueError):
         super().__init__(_listing(self.diagnostics))
 
 
-class ReadWarning(ModelWarning):
+class ReadWarning(PickledError, ModelWarning):
     """Warnings of one model file that was read, in the form of `ReadError`."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]):

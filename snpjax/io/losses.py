@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .._text.pickling import PickledError
 from .._text.surrogates import HALF, lone_escape
 from ..spiking.model.guard import Guard
 from ..spiking.model.population import PopulationSystem
@@ -75,7 +76,7 @@ class Losses:
             return None
 
 
-class WriteError(ValueError):
+class WriteError(PickledError, ValueError):
     """A system that a format cannot hold, with every offending item in `items`. The message lists
     one of each kind."""
 
@@ -88,7 +89,7 @@ class WriteError(ValueError):
         )
 
 
-class WriteWarning(ModelWarning):
+class WriteWarning(PickledError, ModelWarning):
     """What was lost in writing with `lossy=True`, every item in `items`."""
 
     def __init__(self, losses: Losses):

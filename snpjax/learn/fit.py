@@ -17,6 +17,7 @@ from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
 from .._text.counts import plural
+from .._text.pickling import PickledError
 from .._xla import fetched
 from ..explore.patience import Patience
 from ..lowering import as_integer
@@ -102,7 +103,7 @@ class Fitted(NamedTuple, Generic[ModelT]):
         return f"Fitted({'; '.join(parts)})"
 
 
-class NotFinite(FloatingPointError):
+class NotFinite(PickledError, FloatingPointError):
     """A loss or a gradient that is NaN or infinite: in which step, counted from 1, of which
     parameter, or `None` where only the loss is; the `model` before that step, and the `best` one by
     validation, see `Fitted`."""

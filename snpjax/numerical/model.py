@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from snpjax_formats.by_value import ComparedByValue
+
 from .._text.nearest import nearest
+from .._text.pickling import PickledError
 
 
 if TYPE_CHECKING:
@@ -19,8 +22,8 @@ if TYPE_CHECKING:
 Real: TypeAlias = float | Fraction | np.number
 
 
-@dataclass(frozen=True)
-class Production:
+@dataclass(frozen=True, eq=False)
+class Production(ComparedByValue):
     """A production function: the sum of its neuron's variables, each times its coefficient.
 
     It is applicable where each of its variables is at least `threshold`, and always without one.
@@ -42,8 +45,8 @@ class Production:
         return tuple(name for name, factor in self.coefficients.items() if factor != 0)
 
 
-@dataclass(frozen=True)
-class NumericalNeuron:
+@dataclass(frozen=True, eq=False)
+class NumericalNeuron(ComparedByValue):
     """A neuron with named variables, their initial values, and its production functions."""
 
     name: str
@@ -67,15 +70,12 @@ class NumericalInput:
         object.__setattr__(self, "targets", tuple(self.targets))
 
 
-class InvalidNumericalSystem(ValueError):
+class InvalidNumericalSystem(PickledError, ValueError):
     """An invalid system; `problems` lists every error."""
 
     def __init__(self, problems: Sequence[str]):
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
-
-    def __reduce__(self):
-        return InvalidNumericalSystem, (self.problems,)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Int
 
+from .._text.pickling import PickledError
 from .histogram import Histogram
 from .law import Fixed, Gamma, Law, Normal, is_number
 from .start import Start
@@ -19,7 +20,7 @@ TOLERANCE = 1e-6
 MAX_DIVISIONS = 60
 
 
-class InvalidModel(ValueError):
+class InvalidModel(PickledError, ValueError):
     """A model that is wrong; `problems` lists everything that is."""
 
     def __init__(self, problems: Sequence[str]):

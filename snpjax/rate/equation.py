@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TypeAlias
 
 import jax
@@ -51,7 +50,24 @@ def identity(x: Array) -> Array:
     return x
 
 
-@cache  # the same gain is the same equation, so that programs are shared
+@dataclass(frozen=True)
+class _Leaky:
+    """The function of `leaky`: a class, so that it can be pickled."""
+
+    gain: Callable[[Array], Array]
+
+    def __call__(
+        self, variables: Variables, inputs: Mapping[str, Array], parameters: Mapping[str, Array]
+    ) -> Variables:
+        r = variables["r"]
+        total = sum(inputs.values(), jnp.broadcast_to(parameters["b"], r.shape))
+        return {"r": (self.gain(total) - r) / parameters["tau"]}
+
+
+def _positive_part(x: Array) -> Array:
+    return jax.nn.relu(x)  # which cannot be pickled itself
+
+
 def leaky(gain: Callable[[Array], Array] = jax.nn.relu) -> Derivative:
     """The equation `tau dr/dt = -r + gain(sum of all inputs + b)`.
 
@@ -66,12 +82,4 @@ def leaky(gain: Callable[[Array], Array] = jax.nn.relu) -> Derivative:
         Dinkelbach et al. 2022, the rate-coded neuron. Differs from it in: 1. the baseline is inside
         the gain.
     """
-
-    def derivative(
-        variables: Variables, inputs: Mapping[str, Array], parameters: Mapping[str, Array]
-    ) -> Variables:
-        r = variables["r"]
-        total = sum(inputs.values(), jnp.broadcast_to(parameters["b"], r.shape))
-        return {"r": (gain(total) - r) / parameters["tau"]}
-
-    return Derivative(derivative)
+    return Derivative(_Leaky(_positive_part if gain is jax.nn.relu else gain))

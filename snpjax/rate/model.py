@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from snpjax_formats import AbstractChooser, AbstractLayout, Edges, graphs
+from snpjax_formats.by_value import ComparedByValue
 from snpjax_formats.memory import listed
 
 from .equation import Derivative, Update, leaky
@@ -25,7 +26,7 @@ RateGraph: TypeAlias = graphs.AbstractGraph | Edges | np.ndarray | graphs.Sparse
 
 
 @dataclass(frozen=True, eq=False)
-class RatePopulation:
+class RatePopulation(ComparedByValue):
     """`size` neurons with the same equation.
 
     **Arguments:**
@@ -60,7 +61,7 @@ class Uniform:
 
 
 @dataclass(frozen=True, eq=False)
-class RateProjection:
+class RateProjection(ComparedByValue):
     """Edges from the neurons of `pre` to those of `post`, which add `W r` to the input `target`.
 
     **Arguments:**

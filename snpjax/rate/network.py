@@ -24,7 +24,9 @@ from snpjax_formats import (
     free_bytes,
     graphs,
 )
+from snpjax_formats.by_value import ComparedByValue
 
+from .._text.pickling import PickledError
 from .._xla import precision
 from ..machine import AnyMachine, Lowered
 from ..trajectory import Save, Trajectory
@@ -38,7 +40,7 @@ from .solution import RateSolution
 _MAX_DELAYS = 64
 
 
-class InvalidNetwork(ValueError):
+class InvalidNetwork(PickledError, ValueError):
     """A network that cannot be; `problems` are all that is wrong with it."""
 
     def __init__(self, problems: Sequence[str]):
@@ -47,7 +49,7 @@ class InvalidNetwork(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class RateNetwork:
+class RateNetwork(ComparedByValue):
     """Populations of neurons that send numbers, not spikes, and the projections between them.
 
     **Arguments:**

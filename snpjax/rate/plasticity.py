@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import TypeAlias
 
 import jax.numpy as jnp
@@ -28,7 +27,27 @@ class Plasticity:
     function: Callable[[Array, Products, Array, Array], Array]
 
 
-@cache  # the same rule is the same object, so that programs are shared
+@dataclass(frozen=True)
+class _Decaying:
+    """The function of `hebb` and `oja`: a class, so that it can be pickled, and equal rules share
+    their programs."""
+
+    rate: float
+    alpha: float | None  # of the decay
+    low: float | None
+    high: float | None
+
+    def __call__(self, weights: Array, products: Products, pre: Array, post: Array) -> Array:
+        change = products(pre, post)
+        if self.alpha is not None:
+            change -= self.alpha * products(jnp.ones_like(pre), post * post) * weights
+        weights = weights + self.rate * change
+        if self.low is None and self.high is None:
+            return weights
+        # A slot of padding has products and weight 0, and nothing reads it, whatever it becomes.
+        return jnp.clip(weights, self.low, self.high)
+
+
 def hebb(rate: float, *, low: float | None = None, high: float | None = None) -> Plasticity:
     """The Hebbian learning rule `w + rate * pre * post`.
 
@@ -42,14 +61,9 @@ def hebb(rate: float, *, low: float | None = None, high: float | None = None) ->
     ??? cite "Source"
         Hebb 1949.
     """
-
-    def change(weights: Array, products: Products, pre: Array, post: Array) -> Array:
-        return _cut(weights + rate * products(pre, post), low, high)
-
-    return Plasticity(change)
+    return Plasticity(_Decaying(rate, None, low, high))
 
 
-@cache
 def oja(
     rate: float, alpha: float = 1.0, *, low: float | None = None, high: float | None = None
 ) -> Plasticity:
@@ -67,14 +81,4 @@ def oja(
     ??? cite "Source"
         Oja 1982.
     """
-
-    def change(weights: Array, products: Products, pre: Array, post: Array) -> Array:
-        forgotten = products(jnp.ones_like(pre), post * post) * weights
-        return _cut(weights + rate * (products(pre, post) - alpha * forgotten), low, high)
-
-    return Plasticity(change)
-
-
-def _cut(weights: Array, low: float | None, high: float | None) -> Array:
-    # A slot of padding has products of 0 and weight 0, and is read by nobody, whatever it becomes.
-    return weights if low is None and high is None else jnp.clip(weights, low, high)
+    return Plasticity(_Decaying(rate, alpha, low, high))

@@ -1,7 +1,9 @@
 """What is wrong with a query, and where."""
 
+from ..._text.pickling import PickledError
 
-class QueryError(ValueError):
+
+class QueryError(PickledError, ValueError):
     """A query that cannot be checked: its problem, the place, and the query with a mark there.
 
     - `query`: its text.

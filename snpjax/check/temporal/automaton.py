@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 from scipy.sparse import csr_array
 
+from ..._text.pickling import PickledError
 from ...explore.strongly_connected import strong_parts
 from ..query.formula import FALSE, TRUE, Formula
 from .normal import Both, Either, Form, Next, Now, Release, Until, all_forms, negation, recurring
@@ -23,7 +24,7 @@ _Obligations: TypeAlias = frozenset[Form]
 _Conditions: TypeAlias = frozenset[Formula]
 
 
-class TooLarge(ValueError):
+class TooLarge(PickledError, ValueError):
     """A formula whose automaton would have more than `MAX_STATES` states."""
 
     def __init__(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Int
 
+from ..._text.pickling import PickledError
 from .names import Numbered
 
 
@@ -25,7 +26,7 @@ KINDS = {
 }
 
 
-class InvalidNet(ValueError):
+class InvalidNet(PickledError, ValueError):
     """A net that is none; `problems` are all that was found, in words."""
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -33,9 +34,6 @@ class InvalidNet(ValueError):
         more = len(problems) - len(self.problems)
         lines = [*self.problems, *([f"and {more} more"] if more else [])]
         super().__init__("\n".join(lines))
-
-    def __reduce__(self):
-        return InvalidNet, (self.problems,)
 
 
 def problems_of(net: "SleptsovNet") -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Different systems of one shape, run side by side."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -11,6 +11,7 @@ from jaxtyping import Array, Num
 
 from snpjax_formats import ELL, check_free, free_bytes
 
+from ..._text.counts import plural
 from ..._xla import on_host, precision
 from ...machine import AnyMachine, Lowered, Stacked, over_paths
 from ...trajectory import Trajectory
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..view.solutions import Solutions
 
 
+@dataclass(frozen=True, repr=False)
 class SystemBatch:
     """Systems of about one size as a batch, one path each: a parameter sweep, say, or a generation
     of evolving systems.
@@ -39,8 +41,10 @@ class SystemBatch:
     tuple of solutions.
     """
 
-    def __init__(self, systems: Sequence[AnySystem]) -> None:
-        self.systems = tuple(systems)
+    systems: Sequence[AnySystem]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "systems", tuple(self.systems))
         if not self.systems:
             raise ValueError("The batch has no system. Give one or more.")
         for number, system in enumerate(self.systems):
@@ -48,6 +52,9 @@ class SystemBatch:
                 raise TypeError(
                     f"Element {number} of the batch is a {type(system).__name__}. Give systems."
                 )
+
+    def __repr__(self) -> str:
+        return f"SystemBatch({plural(len(self.systems), 'system')})"
 
     def lower(
         self,

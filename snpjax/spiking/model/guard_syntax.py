@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, NoReturn, TypeAlias
 
+from ..._text.pickling import PickledError
+
 
 #: An arithmetic progression (lo, hi, period) of counts; hi is `None` where it does not end.
 Term: TypeAlias = tuple[int, int | None, int]
@@ -25,7 +27,7 @@ _STARS = {"*": 0, r"\ast": 0, "+": 1}  # how often at least
 _POWER_FIX = '(write "a^2", "a^{2}" or "a^*")'
 
 
-class GuardError(ValueError):
+class GuardError(PickledError, ValueError):
     """A guard text that does not parse, or whose set of counts is too large.
 
     - `message`: what is wrong and how to write it, without the position.

@@ -1,7 +1,7 @@
 """Large systems: populations of neurons and projections between them, never listed one by one."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from snpjax_formats import Edges, check_free, host_free_bytes
+from snpjax_formats.by_value import have_same_value
 from snpjax_formats.edges import merged
 from snpjax_formats.memory import listed
 
@@ -88,6 +89,29 @@ class PopulationSystem(AbstractSystem):
         )
         if problems:
             raise InvalidSystem(problems)
+
+    def __reduce__(self):
+        return partial(PopulationSystem, **self._arguments()), ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PopulationSystem):
+            return NotImplemented
+        return have_same_value(self._arguments(), other._arguments())
+
+    def __hash__(self) -> int:
+        return hash((self._populations, self.projections, self.output))
+
+    def _arguments(self) -> dict[str, Any]:
+        """The arguments of construction by name."""
+        return {
+            "populations": self._populations,
+            "projections": self.projections,
+            "input": dict(self.input),
+            "output": self.output,
+            "signed": self.signed,
+            "name": self.name,
+            "compatibility": self.compatibility,
+        }
 
     @cached_property
     def populations(self) -> Mapping[str, Population]:
@@ -384,14 +408,7 @@ class PopulationSystem(AbstractSystem):
         return self if tuple(names) == self.output else self._replace(output=names)
 
     def _replace(self, **changes: Any) -> "PopulationSystem":
-        arguments = {
-            "input": self.input,
-            "output": self.output,
-            "signed": self.signed,
-            "name": self.name,
-            "compatibility": self.compatibility,
-        }
-        return PopulationSystem(self._populations, self.projections, **{**arguments, **changes})
+        return PopulationSystem(**{**self._arguments(), **changes})
 
     def consumption(self) -> Int[np.ndarray, "rules neurons"]:
         """What each rule of each neuron consumes; 0 where there is none, and for `ALL`."""

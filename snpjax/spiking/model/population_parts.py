@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from snpjax_formats import graphs
+from snpjax_formats.by_value import ComparedByValue
 
 from .neuron_names import NeuronNames
 from .rule import Rule
@@ -15,7 +16,7 @@ from .template import PerNeuron, PlasticityTemplate, RuleTemplate, description_o
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class Population(ComparedByValue):
     """`size` neurons with the same rules, named `name[0]`, `name[1]`, ....
 
     `spikes` are the initial spikes, and `rules` texts, `Rule`s, `RuleTemplate`s or
@@ -56,7 +57,7 @@ class Population:
 
 
 @dataclass(frozen=True, eq=False)
-class Projection:
+class Projection(ComparedByValue):
     """Synapses from all neurons of `source` to some of `target`.
 
     `graph` is a description of `snpjax.graphs` (all to all, one to one, intervals, pairs, random,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from ..._text.pickling import PickledError
 from .guard import Guard, as_integer
 
 
@@ -27,7 +28,7 @@ PLAIN_CHANNEL = re.compile(r"(?![aā]+(?![\w#.]))[\w#.]+")
 ANTI_SPIKE = "ā"
 
 
-class RuleError(ValueError):
+class RuleError(PickledError, ValueError):
     """A rule text that does not parse: `message`, `text` and the 0-based `position` in it."""
 
     def __init__(self, message: str, text: str, position: int):

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from snpjax_formats import check_free, graphs, host_free_bytes
+from snpjax_formats.by_value import ComparedByValue
 
 from .compatibility import TEXTBOOK, Compatibility
 from .guard import Guard
@@ -59,7 +60,7 @@ class AbstractTemplate:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleTemplate(AbstractTemplate):
+class RuleTemplate(ComparedByValue, AbstractTemplate):
     """A rule of every neuron of a population, whose numbers may differ from neuron to neuron.
 
     **Arguments:**
@@ -106,7 +107,7 @@ class RuleTemplate(AbstractTemplate):
 
 
 @dataclass(frozen=True, eq=False)
-class PlasticityTemplate(AbstractTemplate):
+class PlasticityTemplate(ComparedByValue, AbstractTemplate):
     """A plasticity rule of every neuron of a population, whose numbers, kind and targets may differ
     from neuron to neuron.
 

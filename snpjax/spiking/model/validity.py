@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from ..._text.model_warning import ModelWarning as ModelWarning
 from ..._text.nearest import nearest
+from ..._text.pickling import PickledError
 from .communication_variants import Channels, Requests
 from .guard import Guard, as_integer
 from .rule import (
@@ -121,7 +122,7 @@ class Problem:
         return self.message
 
 
-class InvalidSystem(ValueError):
+class InvalidSystem(PickledError, ValueError):
     """A system refused when it is built, with every problem at once in `problems`."""
 
     def __init__(self, problems: tuple[Problem, ...]):

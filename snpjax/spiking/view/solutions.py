@@ -22,6 +22,9 @@ class Solutions(tuple[Solution, ...]):
         self.state = state
         return self
 
+    def __reduce__(self):
+        return Solutions, (tuple(self), self.state)
+
     @property
     def result(self) -> tuple[Any, ...]:
         return tuple(solution.result for solution in self)
