@@ -143,6 +143,7 @@ class Schema(Generic[ConfigurationsT, StepsT]):
 
     Optional:
 
+    - `rule`: the name of the rule of the steps, of models that may have different ones.
     - `names`: what `configurations[name]` and queries may name; by default the columns.
     - `outputs`: the names for which `emitted` gives what left the machine in each step.
     - `emissions`: what left the machine in each step: steps with the same emissions and ends are
@@ -180,6 +181,7 @@ class Schema(Generic[ConfigurationsT, StepsT]):
     selected: Callable[[StepsT], set[Any]]
     words: Callable[[StepsT, int], list[str]]
 
+    rule: str = ""
     names: Sequence[str] | None = None
     outputs: Sequence[str] = ()
     emitted: Callable[[StepsT, str], Int[np.ndarray, "steps *elements"]] | None = None

@@ -37,5 +37,7 @@ def near_match(name: str, known: Iterable[str]) -> str | None:
     # Comparing with every name of a large system, or long names, would take minutes: the nearest
     # among the first short ones will do.
     short = [other for other in islice(known, _MAX_SEARCHED) if len(other) <= _MAX_LENGTH]
-    near = get_close_matches(name, short, n=_MAX_LISTED) if len(name) <= _MAX_LENGTH else []
+    near = [other for other in short if other.casefold() == name.casefold()]
+    if not near and len(name) <= _MAX_LENGTH:
+        near = get_close_matches(name, short, n=_MAX_LISTED)
     return f"did you mean {' or '.join(map(repr, near))}?" if near else None

@@ -234,6 +234,8 @@ def check(
                         verdict = _by_induction(verdict, one, model, patience)
                     verdicts[i] = verdict
         found = [verdicts[i] for i in range(len(asked))]
+    schema = subject.schema if isinstance(subject, Graph) else subject.schema()
+    found = [replace(verdict, rule=schema.rule) for verdict in found]
     return found[0] if is_one else tuple(found)
 
 

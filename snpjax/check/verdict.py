@@ -11,6 +11,7 @@ from jaxtyping import Int
 
 from .._text.counts import plural
 from .._text.pickling import PickledWithoutCache
+from .._text.rule_text import under_rule
 from ..choice import GivenChoices
 from ..explore import Graph, Stop
 from ..explore.graph import missed_text
@@ -64,6 +65,7 @@ class Verdict(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
     - `certificate`: an invariant that proves it without a complete graph, see `snpjax.certify`.
     - `reductions`: which reductions made the graph smaller; `not_reduced`: those that were asked
       for and are off, and why.
+    - `rule`: of a net, the name of the rule of its steps: `"petri"`.
     - `found_by`: what found the witness, if it is not the search of the graph: such a one need not
       be a shortest.
     - `computation`: that of the witness where it is not one of the graph; its configurations are
@@ -88,6 +90,7 @@ class Verdict(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
     not_reduced: tuple[str, ...] = ()
     computation: Visited[ConfigurationsT, StepsT] | None = field(default=None)
     found_by: str = ""
+    rule: str = ""
 
     @property
     def num_configurations(self) -> int:
@@ -194,7 +197,7 @@ class Verdict(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
             why = f"all of {size}" if graph.is_complete else f"all paths within {size}"
         if self.value is not None:
             why = f"{_interval(*self.value)}, {self.choices_are}; {why}"
-        return f"{self.status.value} ({why}{'' if graph is None else missed_text(graph.missed)})"
+        return f"{self.status.value}{under_rule(self.rule)} ({why}{'' if graph is None else missed_text(graph.missed)})"
 
     def lines(self) -> Iterator[str]:
         """The property, the verdict, remarks, and the witness step by step."""

@@ -7,7 +7,7 @@ import typer
 
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
 from .models import NetOptions, read_model
-from .options import AsJson, File, Parameters, Strict, grouped, number, value
+from .options import AsJson, File, Parameters, Strict, grouped, number
 
 
 if TYPE_CHECKING:
@@ -32,14 +32,6 @@ def certify(
             "Allow any train of 0 or 1 spikes in the first N steps, at every input neuron.",
         ),
     ] = None,
-    rule: Annotated[
-        str | None,
-        value(
-            "--rule",
-            "RULE",
-            "Of a net: sleptsov (in maximal multiplicity) or petri (once).  [default: sleptsov]",
-        ),
-    ] = None,
     nets: NetOptions,
     parameters: Parameters = None,
     strict: Strict = False,
@@ -56,7 +48,7 @@ def certify(
     import snpjax as snp
 
     from ..check import CertificationStatus
-    from ..sleptsov import Execution
+    from ..sleptsov import SleptsovNet
     from . import data
     from .text import printable
 
@@ -65,12 +57,11 @@ def certify(
         nets,
         strict=strict,
         parameters=parameters,
-        rule=rule,
         of_systems={"--inputs": inputs},
     )
     with refusals():
         if inputs is not None:
-            assert not isinstance(model, Execution)
+            assert not isinstance(model, SleptsovNet)
             model = model.with_input(snp.AnyInput(inputs))
         try:
             certificate = snp.Certificate.read(proof)

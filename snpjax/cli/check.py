@@ -9,7 +9,7 @@ import typer
 from .devices import DeviceOptions
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
 from .memory_options import MemoryOptions
-from .models import AllPathsOptions, NetOptions, model_of
+from .models import AllPathsOptions, NetOptions
 from .options import (
     AsJson,
     CheckpointFolder,
@@ -137,7 +137,7 @@ def check(
     import snpjax as snp
 
     from ..check import reduction
-    from ..sleptsov import Execution
+    from ..sleptsov import SleptsovNet
     from . import data, progress
     from .text import headline, printable
 
@@ -148,7 +148,7 @@ def check(
     searching = progress.of_search(hidden=as_json)
     with first_interrupt_ends_search(), refusals(), searching as found:
         if search.inputs is not None:
-            assert not isinstance(system, Execution)
+            assert not isinstance(system, SleptsovNet)
             system = system.with_input(snp.AnyInput(search.inputs))
         model = cast("Explorable[Any, Any]", system)
         if prove:
@@ -179,7 +179,7 @@ def check(
     if as_json:
         data.print_json({"file": f"{file}", "queries": [_json(v) for v in verdicts]})
     else:
-        typer.echo(headline(model_of(system), f"{file}"))
+        typer.echo(headline(system, f"{file}"))
         for line in (line for verdict in verdicts for line in verdict.lines()):
             typer.echo(printable(advised(line)))
     if certificate is not None and verdicts[0].is_decided:
@@ -244,6 +244,7 @@ def _json(verdict: "Verdict") -> dict[str, Any]:
     return {
         "query": verdict.query,
         "status": verdict.status.value,
+        "rule": verdict.rule or None,
         "configurations": verdict.num_configurations,
         "depth": verdict.depth,
         "reason": advised(verdict.reason) or None,

@@ -197,7 +197,8 @@ def model_json(
     value: dict[str, Any] = {"file": file, "name": model.name}
     if isinstance(model, SleptsovNet):
         transitions = list(model.transition_names)
-        return {**value, "places": list(model.place_names), "transition_names": transitions}
+        nodes = {"places": list(model.place_names), "transition_names": transitions}
+        return {**value, "rule": model.rule.name, **nodes}
     options = model.compatibility.options
     value["neurons"] = neurons or [neuron.name for neuron in model.neurons]
     return {**value, "compatibility": options} if options else value

@@ -8,7 +8,7 @@ import typer
 from .._text.counts import plural
 from .ending import orderly, refusals
 from .lossy import check_folder
-from .models import NetOptions, model_of, read_model
+from .models import NetOptions, read_model
 from .options import (
     MOST,
     MOST_SEED,
@@ -115,8 +115,7 @@ def draw(
     from .text import printable
 
     of_systems = {"--paths": paths}
-    read = read_model(file, nets, strict=strict, parameters=parameters, of_systems=of_systems)
-    model = model_of(read)
+    model = read_model(file, nets, strict=strict, parameters=parameters, of_systems=of_systems)
     with refusals(output, failures=(snp.RunFailed,)):
         if graph:
             what = _graph(model, output, max_configurations, max_depth, witness)

@@ -10,7 +10,7 @@ from .devices import DeviceOptions, is_first
 from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
 from .lossy import check_folder, writing
 from .memory_options import MemoryOptions
-from .models import AllPathsOptions, NetOptions, is_net, model_of
+from .models import AllPathsOptions, NetOptions, is_net
 from .options import (
     MOST,
     AsJson,
@@ -156,7 +156,7 @@ def explore(
         f"{path}" for target in targets for path in _written(graph, target, shown, unbounded)
     ]
     if as_json:
-        model = model_json(model_of(graph.system), f"{file}")
+        model = model_json(graph.system, f"{file}")
         print_json({**model, **description, "written": written})
     else:
         _print(graph, f"{file}", description, numbers, written)
@@ -221,7 +221,7 @@ def _print(
     from .text import headline, print_table, printable, to_stdout
 
     with to_stdout() as console:
-        console.out(headline(model_of(graph.system), file))
+        console.out(headline(graph.system, file))
         console.out(_completeness(graph))
         print_table(console, _table(description["by_depth"]))
         for line in _remarks(graph, description, numbers):

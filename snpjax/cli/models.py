@@ -13,23 +13,23 @@ from .options import (
     MaxNeurons,
     MaxSynapses,
     Parameters,
+    RuleName,
     flag,
     format_from,
     number,
-    one_of,
     parameters_of,
     refuse_given,
+    rule_of,
     value,
 )
 
 
 if TYPE_CHECKING:
     from ..io.formats import Format
-    from ..sleptsov import Execution, SleptsovNet
+    from ..sleptsov import SleptsovNet
     from ..spiking.model.population import AnySystem
 
     AnyModel: TypeAlias = AnySystem | SleptsovNet
-    ReadableModel: TypeAlias = AnySystem | Execution
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,12 @@ class NetOptions:
         number("--max-flat-size", "HSN, .ndr: link up to N nodes, arcs and priorities.", least=1),
     ] = None
 
+    rule: RuleName = None
+
     def read(self, file: Path) -> "SleptsovNet":
         import snpjax as snp
 
+        rule = rule_of(self.rule)
         format = format_from(self.source_format, "net")
         with refusals():
             return snp.read_net(
@@ -68,12 +71,13 @@ class NetOptions:
                 net=self.net_id,
                 ignore_unknown=self.ignore_unknown,
                 max_flat_size=self.max_flat_size,
+                rule=rule,
             )
 
     def given(self) -> dict[str, object]:
         options = {"--drop-time": self.drop_time, "--net": self.net_id}
         options |= {"--ignore-unknown": self.ignore_unknown}
-        return {**options, "--max-flat-size": self.max_flat_size}
+        return {**options, "--max-flat-size": self.max_flat_size, "--rule": self.rule}
 
 
 @dataclass(frozen=True)
@@ -98,15 +102,6 @@ class AllPathsOptions:
     neurons: MaxNeurons = None
     synapses: MaxSynapses = None
     parameters: Parameters = None
-    rule: Annotated[
-        str | None,
-        value(
-            "--rule",
-            "RULE",
-            "How transitions of a net fire: sleptsov (maximal multiplicity) or petri (once).  "
-            "[default: sleptsov]",
-        ),
-    ] = None
 
     def saturation(self) -> dict[str, int]:
         """Neurons and where they are cut. A text other than NAME=N is a usage error."""
@@ -122,7 +117,7 @@ class AllPathsOptions:
 
     def read(
         self, file: Path, nets: NetOptions, *, strict: bool, **of_systems: object
-    ) -> "ReadableModel":
+    ) -> "AnyModel":
         """See `read_model`; `of_systems` are more options that a net does not have."""
         given = {"inputs": self.inputs, "saturate": self.saturate, **of_systems}
         given |= {"neurons": self.neurons, "synapses": self.synapses}
@@ -132,7 +127,6 @@ class AllPathsOptions:
             nets,
             strict=strict,
             parameters=self.parameters,
-            rule=self.rule,
             of_systems=options,
         )
 
@@ -166,34 +160,22 @@ def read_model(
     *,
     strict: bool,
     parameters: list[str] | None,
-    rule: str | None = None,
     of_systems: Mapping[str, object],
-) -> "ReadableModel":
+) -> "AnyModel":
     """The system or the net of a file. An option that the other kind has is a usage error; those
     `of_systems` were given where they are neither `None`, empty nor false."""
     from ..io.formats import is_of_net
-    from ..sleptsov import Execution, Petri, Sleptsov
 
     format = format_from(nets.source_format, "system", "net")
     if (format.holds == "system") if format else not is_of_net(file):
-        of_nets = {"--rule": rule, **nets.given()}
-        refuse_given(of_nets, "this is a file of a spiking system (leave it out)")
+        refuse_given(nets.given(), "this is a file of a spiking system (leave it out)")
         return read_system(file, format, strict=strict, parameters=parameters)
     of_systems = {"--strict": strict, "--set": parameters, **of_systems}
     refuse_given(of_systems, "this is a file of a net (leave it out)")
-    rules = {"sleptsov": Sleptsov(), "petri": Petri()}
-    used = one_of(rules, rule or "sleptsov", "firing rule", "--rule")
-    return Execution(nets.read(file), rule=used)
+    return nets.read(file)
 
 
 def is_net(model: object) -> bool:
-    from ..sleptsov import Execution
+    from ..sleptsov import SleptsovNet
 
-    return isinstance(model, Execution)
-
-
-def model_of(model: "ReadableModel") -> "AnyModel":
-    """The model itself, without how it is executed."""
-    from ..sleptsov import Execution
-
-    return model.net if isinstance(model, Execution) else model
+    return isinstance(model, SleptsovNet)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..io.formats import Format, Holds
     from ..machine import LoweringOptions
     from ..scale.checkpoint import Checkpoint
+    from ..sleptsov import AbstractRule
     from ..spiking import Compatibility, Transition
     from ..spiking.lower.storage import LayoutLike
 
@@ -103,6 +104,15 @@ FromEither: TypeAlias = Annotated[
         f"{', '.join(SYSTEM_FORMATS)}; of a net {', '.join(NET_FORMATS)}.",
     ),
 ]
+RuleName: TypeAlias = Annotated[
+    str | None,
+    value(
+        "--rule",
+        "RULE",
+        "How transitions of a net fire: petri (once), sleptsov (in maximal multiplicity) or "
+        "disjoint (those that share no place together).  [default: that of the format]",
+    ),
+]
 Parameters: TypeAlias = Annotated[
     list[str] | None,
     value(
@@ -161,6 +171,13 @@ def format_from(name: str | None, *holds: "Holds") -> "Format | None":
         return None
     readable = {x.name: x for x in FORMATS if x.reader and x.holds in holds}
     return one_of(readable, name, "format", "--from", that=" that is read here")
+
+
+def rule_of(name: str | None) -> "AbstractRule | None":
+    """The rule that `--rule` names. Any other name is a usage error that lists them."""
+    from ..sleptsov.model.rules import RULES
+
+    return None if name is None else one_of(RULES, name, "firing rule", "--rule")
 
 
 def parameters_of(texts: list[str] | None) -> dict[str, int | str] | None:
@@ -278,6 +295,7 @@ _ADVICE = {
     "a smaller `Capacity`": "smaller --neurons and --synapses",
     "Name the input neurons: AnyInput(..., neurons=[...]).": "--inputs needs one.",
     "under `Petri()`": "with --rule petri",
+    "under Sleptsov() or Petri()": "with --rule sleptsov or --rule petri",
     "under Petri()": "with --rule petri",
     "same_axis=False": "--any-axis",
     "sum over the paths with `observe=`": "let `snpjax estimate` answer a query",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from .._text.rule_text import under_rule
 from .ending import FAILED, ended, orderly, refusals
 from .models import NetOptions
 from .options import (
@@ -49,15 +50,6 @@ def run(
     steps: Annotated[
         int, number("--steps", "Stop after this many steps.", most=MOST)
     ] = 100_000_000,
-    rule: Annotated[
-        str,
-        value(
-            "--rule",
-            "RULE",
-            "sleptsov (maximal multiplicity), petri (once), or disjoint (transitions that share "
-            "no place fire together).",
-        ),
-    ] = "sleptsov",
     seed: Annotated[
         int | None,
         number(
@@ -86,19 +78,17 @@ def run(
 
     import snpjax as snp
 
-    from ..sleptsov import Disjoint, EventDriven, Execution, FullScan, Petri, Sleptsov
+    from ..sleptsov import EventDriven, Execution, FullScan
     from . import progress
     from .data import print_json
 
-    rules = {"sleptsov": Sleptsov(), "petri": Petri(), "disjoint": Disjoint()}
     engines = {"auto": None, "event": EventDriven(), "scan": FullScan()}
-    rule_of_firing = one_of(rules, rule, "firing rule", "--rule")
     way_to_run = one_of(engines, engine, "engine", "--engine")
     with refusals():
         net = _started(nets.read(file), start or [])
     with progress.of_run(steps, hidden=as_json) as made, refusals():
         found = snp.run(
-            Execution(net, rule=rule_of_firing, counts=counts),
+            Execution(net, counts=counts),
             max_steps=steps,
             choice=choice_of(seed),
             engine=way_to_run,
@@ -109,7 +99,7 @@ def run(
             checkpoint=checkpoint_in(checkpoint),
         )
     if as_json:
-        print_json(_as_json(found, f"{file}", rule, seed, counts))
+        print_json(_as_json(found, f"{file}", seed, counts))
     else:
         _print(found, f"{file}", trace, counts)
     if found.failure is not None:  # after the run up to the failure
@@ -176,6 +166,7 @@ def describe(net: "SleptsovNet", file: str) -> dict[str, Any]:
     return {
         "file": file,
         "name": net.name,
+        "rule": net.rule.name,
         "places": net.num_places,
         "transitions": net.num_transitions,
         "input_arcs": len(net.inputs),
@@ -211,9 +202,7 @@ def _started(net: "SleptsovNet", texts: list[str]) -> "SleptsovNet":
     return net.replace(marking=marking)
 
 
-def _as_json(
-    found: "NetSolution", file: str, rule: str, seed: int | None, counts: bool
-) -> dict[str, Any]:
+def _as_json(found: "NetSolution", file: str, seed: int | None, counts: bool) -> dict[str, Any]:
     from ..results import name_of
     from ..sleptsov import Disjoint
 
@@ -228,7 +217,7 @@ def _as_json(
         }
     result: dict[str, Any] = {
         "file": file,
-        "rule": rule,
+        "rule": found.rule.name,
         "choice": "first" if seed is None else {"method": "uniform", "seed": seed},
         "status": name_of(found.result),
         "steps": found.steps,
@@ -253,7 +242,7 @@ def _print(found: "NetSolution", file: str, trace: bool, counts: bool) -> None:
 
     net = found.net
     with to_stdout() as console:
-        console.out(printable(f"{file}: {found.ending}"))
+        console.out(printable(f"{file}: {found.ending}{under_rule(found.rule.name)}"))
         if trace and found.saved.details:
             for step, t, copies in found.trace:
                 times = f" x {copies:,}" if copies != 1 else ""

@@ -43,12 +43,12 @@ def convert(
     output: WriteOptions,
 ) -> None:
     """See `CONVERT_HELP`."""
-    from .text import printable, size_text
+    from .text import headline
 
     writes = output.format_of(target, "net")
     with refusals():
         net = nets.read(source)
-    said = printable(f"{source}: {size_text(net)}")
+    said = headline(net, f"{source}")
     output.save(net, target, writes, {"file": f"{source}"}, said)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from .._text.counts import plural as plural
 from .._text.quoting import printable as printable
+from .._text.rule_text import rule_text
 from ..io.source import shortened as shortened
 
 
@@ -79,7 +80,9 @@ def headline(model: "AnyModel", file: str) -> str:
     from ..sleptsov import SleptsovNet
 
     options = ""
-    if not isinstance(model, SleptsovNet) and not model.compatibility.is_textbook:
+    if isinstance(model, SleptsovNet):
+        options = f"; {rule_text(model.rule.name)}"
+    elif not model.compatibility.is_textbook:
         options = f"; {model.compatibility}"
     return printable(
         f"{file}: {f'{model.name}, ' if model.name else ''}{size_text(model)}{options}"

@@ -13,11 +13,13 @@ from .ending import BAD_INPUT, ended, orderly, refusals
 from .options import (
     MOST_SEED,
     FromEither,
+    RuleName,
     Strict,
     flag,
     format_from,
     number,
     refuse_given,
+    rule_of,
     value,
 )
 from .streams import OutputLost, drop_output
@@ -26,7 +28,7 @@ from .streams import OutputLost, drop_output
 if TYPE_CHECKING:
     from ..io.formats import Format
     from ..spiking.model.validity import Level
-    from ..viz.page import PageServer, Session
+    from ..viz.page import OpenedModel, PageServer, Session
 
 
 @orderly()
@@ -62,6 +64,7 @@ def view(
         ),
     ] = None,
     source_format: FromEither = None,
+    rule: RuleName = None,
     strict: Strict = False,
 ) -> None:
     """Draw a system or net in a browser, step it, follow its branches, and change it.
@@ -77,6 +80,7 @@ def view(
     if (reads.holds == "system") if reads else (file is None or not is_of_net(file)):
         if reads is None and file is not None and file.exists():
             check_suffix(file, "system")  # what is not a model of any format needs no page
+        refuse_given({"--rule": rule}, "there is no net (leave it out)")
     elif strict:
         raise typer.BadParameter("this is a file of a net (leave it out)", param_hint="--strict")
     if query is not None:
@@ -86,7 +90,9 @@ def view(
     if export is not None:
         if file is None:
             raise typer.BadParameter("there is no model to export (name a file)", param_hint="FILE")
-        _export(file, export, reads, 100 if steps is None else steps, seed or 0, level)
+        with refusals():
+            found = _opened(file, reads, level, rule)
+        _export(found, export, 100 if steps is None else steps, seed or 0)
         return
     why = "it applies to --export only (choose in the page, or add --export)"
     refuse_given({"--steps": steps, "--seed": seed}, why)
@@ -99,8 +105,13 @@ def view(
         session = new_session(level=level)
     else:
         known = reads and reads.name
-        text = _text_of(file, known)
-        session = Session(file.name, text, level=level, format=known, query=query)
+        if rule is None:
+            name, text = file.name, _text_of(file, known)
+        else:
+            with refusals():
+                found = _opened(file, reads, level, rule)
+            name, text, known = found.name, found.text, found.format.name
+        session = Session(name, text, level=level, format=known, query=query)
     try:
         server = PageServer(session, port=port)
     except OSError as error:
@@ -158,17 +169,23 @@ def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:
             os._exit(0)
 
 
-def _export(
-    file: Path, target: Path, reads: "Format | None", steps: int, seed: int, level: "Level"
-) -> None:
-    from snpjax_formats.atomic import atomic_write
-
-    from ..viz.page import open_model, recorded_page
-    from ..viz.page.stepping import Refused
-    from .text import printable
+def _opened(file: Path, reads: "Format | None", level: "Level", rule: str | None) -> "OpenedModel":
+    from ..viz.page import open_model
+    from ..viz.page.texts import with_rule
 
     known = reads and reads.name
     found = open_model(f"{file}", _text_of(file, known), format=known, level=level)
+    steps = rule_of(rule)
+    return found if steps is None else with_rule(found, steps, level=level)
+
+
+def _export(found: "OpenedModel", target: Path, steps: int, seed: int) -> None:
+    from snpjax_formats.atomic import atomic_write
+
+    from ..viz.page import recorded_page
+    from ..viz.page.stepping import Refused
+    from .text import printable
+
     try:
         text = recorded_page(found, max_steps=steps, rest=seed)
     except Refused as error:

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._text.lines import Column, EdgeLabels, EdgeStyle, lines, numbers, text
 from .._text.quoting import dot_escaped, dot_quoted
+from .._text.rule_text import under_rule
 from ..drawing.scene import BLUE, VERMILLION
 from ..machine import SomeConfigurations
 from .marked import ShownByPath, marked
@@ -67,6 +68,7 @@ def dot_blocks(
     """The text of `to_dot` in blocks, of a graph of any size."""
     schema = graph.schema
     title = f"{schema.title}: {legend(schema)}" if schema.title else legend(schema)
+    title += under_rule(schema.rule)
     if not graph.is_complete:
         title += f" (not complete: {graph.reason})"
     yield (

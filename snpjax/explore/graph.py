@@ -23,6 +23,7 @@ from snpjax_formats import device_array
 
 from .._text.conditions import elementwise
 from .._text.pickling import PickledWithoutCache
+from .._text.rule_text import under_rule
 from .._tiered import tiered
 from ..choice import NO_RULE, GivenChoices, NumberedChoice
 from ..machine import (
@@ -598,7 +599,8 @@ class Graph(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
     def __repr__(self) -> str:
         edges = "" if self.targets is None else f", {self.num_choices:,} choices"
         return (
-            f"Graph({self.num_configurations:,} configurations{edges}, depth {self.depth}: "
+            f"Graph({self.num_configurations:,} configurations{edges}, depth {self.depth}"
+            f"{under_rule(self.schema.rule)}: "
             f"{self.stop.value}{missed_text(self.missed)})"
         )
 

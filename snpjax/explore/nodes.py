@@ -26,7 +26,7 @@ def to_networkx(graph: "Graph") -> "nx.MultiDiGraph":
     is neither expanded nor halting, more may follow.
 
     Of a net nodes have the `marking`, edges `transition` (by its number) and `multiplicity`, and
-    the graph has the names of `places` and `transitions`.
+    the graph has the names of `places` and `transitions` and the `rule` of its steps.
 
     **Raises:** `ImportError` when networkx is not installed, `ValueError` when the edges were not
     kept.
@@ -34,6 +34,8 @@ def to_networkx(graph: "Graph") -> "nx.MultiDiGraph":
     made = networkx().MultiDiGraph(
         name=graph.schema.title, stop=graph.stop.name, complete=graph.is_complete
     )
+    if graph.schema.rule:
+        made.graph["rule"] = graph.schema.rule
     made.graph.update({key: tuple(names) for key, names in lists(graph).items()})
     for number, some in configuration_blocks(graph):
         rows = _rows(node_tables(graph, number, some))

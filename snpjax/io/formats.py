@@ -66,6 +66,8 @@ class Format:
     - `keeps`: what the format can hold: the `"name"` of a system (formats of nets keep theirs),
       `"populations"` as such, the `"compatibility"` with other simulators, `"variants"`, the
       `"positions"` of a drawing; the `"final markings"` of a net, the `"sub-nets"` of a `HighNet`.
+    - `rule`: the name of the rule by which other tools fire the transitions of a net in such a
+      file, `"petri"` or `"sleptsov"`. Writing a net of another rule tells that.
     - `help`: what it is, in a line of the documentation.
     - `appends`: adds the statements of a changed model to a file: takes the text of the file, and
       what the writer makes of the model before and after the change, and returns candidates. The
@@ -84,6 +86,7 @@ class Format:
     recognises: Callable[[Source], bool] | None = None
     options: tuple[str, ...] = ()
     keeps: tuple[Feature, ...] = ()
+    rule: str = ""
     help: str = ""
     appends: Callable[[str, str, str], Iterable[str]] | None = None
 
@@ -222,6 +225,7 @@ FORMATS: tuple[Format, ...] = (
         (".lsn",),
         *_in(".sleptsov.lsn", "read_lsn", "write_lsn"),
         keeps=("positions",),
+        rule="sleptsov",
         help="a line for each arc, numbers from 1; the format for large nets",
     ),
     Format(
@@ -232,6 +236,7 @@ FORMATS: tuple[Format, ...] = (
         *_in(".sleptsov.hsn", "read_hsn", "write_hsn"),
         options=("max_flat_size",),
         keeps=("sub-nets",),
+        rule="sleptsov",
         help="an LSN whose transitions stand for the nets of other files; linked when it is read",
     ),
     Format(
@@ -241,6 +246,7 @@ FORMATS: tuple[Format, ...] = (
         (".mcc",),
         *_in(".sleptsov.mcc", "read_mcc", "write_mcc"),
         keeps=("positions",),
+        rule="sleptsov",
         help="tables of condensed columns in order of priority, numbers from 0",
     ),
     Format(
@@ -250,6 +256,7 @@ FORMATS: tuple[Format, ...] = (
         (".msn",),
         *_in(".sleptsov.msn", "read_msn", "write_msn"),
         keeps=("positions",),
+        rule="sleptsov",
         help="dense matrices, numbers from 0",
     ),
     Format(
@@ -260,6 +267,7 @@ FORMATS: tuple[Format, ...] = (
         _later(".sleptsov.greatspn:read_greatspn"),
         recognises=is_greatspn,
         options=("drop_time",),
+        rule="petri",
         help="nets with plain tokens; a `.net` file whose first line is `\\|0\\|`",
     ),
     Format(
@@ -269,6 +277,7 @@ FORMATS: tuple[Format, ...] = (
         (".net",),
         *_in(".sleptsov.tina_net", "read_net_format", "write_net_format"),
         options=("drop_time",),
+        rule="petri",
         help="declarations with names",
     ),
     Format(
@@ -279,6 +288,7 @@ FORMATS: tuple[Format, ...] = (
         *_in(".sleptsov.tina_ndr", "read_ndr", "write_ndr"),
         options=("drop_time", "max_flat_size"),
         keeps=("positions",),
+        rule="petri",
         help="a drawing, with coordinates; labels `{*HSN(...)}` are linked",
     ),
     Format(
@@ -290,6 +300,7 @@ FORMATS: tuple[Format, ...] = (
         _later(".sleptsov.pnml_write:write_pnml"),
         options=_OF_PNML,
         keeps=("final markings", "positions"),
+        rule="petri",
         help="place/transition nets of the standard, also as pm4py, ProM, GreatSPN, Tina and WoPeD "
         "write them",
     ),
@@ -300,6 +311,7 @@ FORMATS: tuple[Format, ...] = (
         (".tapn",),
         _later(".sleptsov.pnml:read_pnml"),
         options=_OF_PNML,
+        rule="petri",
         help="one net without times",
     ),
     Format(
@@ -310,6 +322,7 @@ FORMATS: tuple[Format, ...] = (
         _later(".sleptsov.pnml:read_pnml"),
         recognises=is_pnml,
         options=_OF_PNML,
+        rule="petri",
         help="a `.xml` file whose root element is `<pnml>`",
     ),
     Format(

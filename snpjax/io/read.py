@@ -7,11 +7,13 @@ from typing import Any, get_args
 
 from snpjax_formats.atomic import atomic_write
 
+from .._text.rule_text import rule_text
 from .._text.surrogates import HALF, lone_surrogate
 from .._text.warn import warn
 from ..machine import export_of
-from ..sleptsov import SleptsovNet
+from ..sleptsov import AbstractRule, SleptsovNet
 from ..sleptsov.linking import HighNet
+from ..sleptsov.model.rules import check_rule
 from ..spiking.model.communication_variants import Channels, Requests
 from ..spiking.model.population import AnySystem, PopulationSystem
 from ..spiking.model.system import SpikingSystem
@@ -77,8 +79,9 @@ def read_net(
     net: str | None = None,
     ignore_unknown: bool = False,
     max_flat_size: int | None = None,
+    rule: AbstractRule | None = None,
 ) -> SleptsovNet:
-    """Read a Sleptsov net from a file.
+    """Read a Sleptsov or Petri net from a file.
 
     **Arguments:**
 
@@ -94,13 +97,18 @@ def read_net(
       which are errors by default. All that is ignored is named in a warning.
     - `max_flat_size`: HSN and `.ndr`: the most places, transitions, arcs and priorities, together,
       of the flat net; by default 2^25, some 2 GB.
+    - `rule`: of the steps of the net. By default that of the format: `Petri()` for PNML, TAPAAL,
+      PIPE, GreatSPN and Tina, where a transition fires once in a step, `Sleptsov()` for the others;
+      files that snpjax wrote say their own.
 
     **Returns:** the net. What is accepted but probably not meant is reported in one `ReadWarning`.
 
     **Raises:** `ReadError` with every error of the file, each `path:line:column: problem (fix)`.
     """
     source, known = _opened(path, format, "net")
-    return read_net_source(
+    if rule is not None:
+        check_rule(rule)
+    read = read_net_source(
         source,
         known,
         drop_time=drop_time,
@@ -108,6 +116,7 @@ def read_net(
         ignore_unknown=ignore_unknown,
         max_flat_size=max_flat_size,
     )
+    return read if rule is None else read.with_rule(rule)
 
 
 def read_source(
@@ -224,6 +233,12 @@ def model_text(
             raise ValueError(
                 "HSN is written of a `HighNet`, a net with sub-nets, and nothing else is (link it "
                 "for another format; write .lsn for a flat net)."
+            )
+        rule = (model.net if isinstance(model, HighNet) else model).rule.name
+        if known.rule and rule != known.rule:
+            usual = "once" if known.rule == "petri" else "in its maximal multiplicity"
+            losses.rename(
+                rule_text(rule), f"only snpjax reads it; others fire a transition {usual}"
             )
         if isinstance(model, SleptsovNet) and len(model.final_markings):
             if "final markings" not in known.keeps:

@@ -230,6 +230,7 @@ class _Linker:
             place_names=place_names,
             transition_names=transition_names,
             name=net.name,
+            rule=net.rule,
         )
 
     def _joined(self, kind: str) -> Arcs:

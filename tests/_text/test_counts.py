@@ -26,4 +26,6 @@ def test_one_of_each_in_the_text_of_a_model():
     populations = snp.PopulationSystem([snp.Population("n", 1)], [])
     assert repr(populations) == "PopulationSystem(1 neuron: n[1]; 0 synapses)"
     net = snp.sleptsov.net_of_text("t: p -> q")
-    assert repr(net) == "SleptsovNet(2 places, 1 transition, 2 arcs, 0 priorities)"
+    assert (
+        repr(net) == "SleptsovNet(2 places, 1 transition, 2 arcs, 0 priorities, the Sleptsov rule)"
+    )

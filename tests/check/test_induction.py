@@ -718,7 +718,7 @@ def test_certificates_name_their_model():
 def test_empty_models():
     empty = snp.SpikingSystem([])
     assert snp.prove(empty, "always halted")
-    assert snp.prove(net_of_text("", {"p": 3}), "always p = 3")
+    assert snp.prove(net_of_text("", {"p": 3}, places=["p"]), "always p = 3")
 
 
 def test_no_depth_is_claimed_before_the_first_step_was_examined():

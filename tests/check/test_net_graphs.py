@@ -190,7 +190,7 @@ def test_explore(add, tmp_path):
     targets = [tmp_path / f"g.{x}" for x in ("json", "aut", "tra", "smv", "dot")]
     text = succeed("explore", add, *(x for target in targets for x in ("-o", target)))
     first, second, *_ = text.splitlines()
-    assert first == f"{add}: 5 places, 3 transitions"
+    assert first == f"{add}: 5 places, 3 transitions; the Sleptsov rule"
     assert second == "complete: 5 configurations up to depth 3"
     assert "\ntokens: p1 0 to 7, p2 0 to 5, p3 0 to 12, p4 0 to 1, p5 0 to 1\n" in text
     assert "\ntransitions that never fire: none\n" in text
@@ -222,7 +222,7 @@ def test_check(add):
         (
             "explore",
             ["--rule", "disjoint"],
-            "--rule: there is no firing rule 'disjoint' (write one of sleptsov, petri)",
+            "A net is explored with --rule sleptsov or --rule petri.",
         ),
         ("check", ["always p1 = 0", "--inputs", 3], "--inputs: this is a file of a net"),
         ("check", ["always p9 = 0"], "there is no 'p9'"),
@@ -238,10 +238,10 @@ def test_bad_usage(add, command, options, message):
 def test_what_cannot_be_explored(tmp_path):
     path = tmp_path / "source.net"
     path.write_text("net source\ntr t1 -> p1\n")
-    result = invoke("explore", path)
+    result = invoke("explore", path, "--rule", "sleptsov")
     assert result.exit_code == 2
     assert re.search("fires without bound. Explore the net with --rule petri.", result.stderr)
-    result = invoke("explore", path, "--rule", "petri", "--max-depth", 3)
+    result = invoke("explore", path, "--max-depth", 3)
     assert result.exit_code == 0 and "NOT COMPLETE" in result.stdout
     system = tmp_path / "pair.pli"
     system.write_text("")

@@ -47,7 +47,7 @@ def test_a_run_is_shown(add):
     result = invoke("run", add, "--trace", "--counts")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[0] == f"{add}: halted after 3 steps"
+    assert lines[0] == f"{add}: halted after 3 steps under the Sleptsov rule"
     assert lines[1:4] == ["  step 1: t1 x 7", "  step 2: t2 x 5", "  step 3: t3"]
     assert lines[-3:] == ["  marking:", "    p3 = 12", "    p4 = 1"]
 
@@ -110,7 +110,7 @@ def test_the_example_computes_something():
 
 def test_info(add, tmp_path):
     text = invoke("info", add).stdout
-    assert text.splitlines()[0] == f"{add}: 5 places, 3 transitions"
+    assert text.splitlines()[0] == f"{add}: 5 places, 3 transitions; the Sleptsov rule"
     found = json.loads(invoke("info", add, "--json").stdout)
     assert (found["input_arcs"], found["inhibitor_arcs"], found["output_arcs"]) == (3, 5, 3)
     assert (found["tokens"], found["marked"], found["widest"]) == (13, 3, 4)

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,13 @@ import snpjax as snp
 from snpjax.io.formats import format_to_read, is_of_net
 from snpjax.io.read import read_net_source
 from snpjax.io.source import Source
-from snpjax.sleptsov import SleptsovNet, net_of_text
+from snpjax.sleptsov import Petri, SleptsovNet, net_of_text
 from tests.io.test_sleptsov import NODES, PAGE, findings, parse, quietly, unnamed, written
 from tests.support.command import invoke
 from tests.support.sleptsov_seeds import GREATSPN, NET, PIPE, PM4PY, SEEDS, TAPN
+
+
+petri_net = partial(net_of_text, rule=Petri())
 
 
 def remarks(text: str, format: Any, **options: Any) -> tuple[SleptsovNet, list[str]]:
@@ -193,7 +197,7 @@ def test_what_could_change_a_net_is_refused_at_its_place(inside, message):
 )  # fmt: skip
 def test_decoration_and_neutral_values_change_nothing(inside):
     net, remarked = remarks(PAGE.format(inside), "pnml")
-    assert unnamed(net) == unnamed(net_of_text("t: p ->"))
+    assert unnamed(net) == unnamed(petri_net("t: p ->"))
     assert remarked == []
 
 
@@ -244,7 +248,7 @@ def test_what_is_ignored_on_request_is_listed():
     )
     assert len(findings(text, "pnml")) == 3
     net, remarked = remarks(text, "pnml", ignore_unknown=True)
-    assert net == net_of_text("t: p ->")
+    assert net == petri_net("t: p ->")
     assert [line.partition(" (")[0] for line in remarked] == [
         "2:15: the attribute 'colour' of <place> is not known, and ignored",
         "2:28: <bound> in <place> is not known, and ignored",
@@ -262,7 +266,7 @@ def test_what_is_dropped_on_request_is_listed():
     )
     assert len(findings(PAGE.format(inside), "pnml")) == 5
     net, remarked = remarks(PAGE.format(inside), "pnml", drop_time=True)
-    assert net == net_of_text("t: 2p ->")
+    assert net == petri_net("t: 2p ->")
     assert [line.partition(": ")[2] for line in remarked] == [
         "the invariant '<= 3' of place 'p' is dropped",
         "the urgent 'true' of transition 't' is dropped",
@@ -295,7 +299,7 @@ def test_arcs_of_verifypn():
         '<inhibitorArc source="q" target="t"><inscription><value>5</value></inscription>'
         "</inhibitorArc>"
     )
-    assert parse(text, "pnml") == net_of_text("t: 2p !5q -> 3q", {"p": 4})
+    assert parse(text, "pnml") == petri_net("t: 2p !5q -> 3q", {"p": 4})
 
 
 def test_types_of_nets():
@@ -325,7 +329,7 @@ def test_several_nets():
 
 def test_shared_nodes_and_constants_of_tapaal():
     net = parse(TAPN[0], "tapn")
-    assert net == net_of_text("take: stock !4done -> 2done", {"stock": 2})
+    assert net == petri_net("take: stock !4done -> 2done", {"stock": 2})
     text = TAPN[0].replace('<shared-place initialMarking="2"', '<shared-place initialMarking="3"')
     (message,) = findings(text, "tapn").values()
     assert "the marking of 'stock' is declared twice, 2 and 3 tokens" in message
@@ -418,7 +422,7 @@ def pairs(net: SleptsovNet) -> set[tuple[str, str]]:
 def test_immediate_transitions_of_pipe_beat_timed_ones():
     net = parse(PIPE[0], "pipe")
     assert pairs(net) == {("T2", "T1"), ("T1", "T0")}
-    assert net.replace(priorities=()) == net_of_text(
+    assert net.replace(priorities=()) == petri_net(
         "T0: P0 ->\nT1: P0 -> 2P1\nT2: 2P0 !P1 ->", {"P0": 2}, places=["P0", "P1"]
     )
     timed = PIPE[0].replace("<value>false</value></timed>", "<value>true</value></timed>")
@@ -430,7 +434,7 @@ def test_immediate_transitions_of_pipe_beat_timed_ones():
 
 def test_groups_of_greatspn():
     net = parse(GREATSPN[0], "greatspn")
-    plain = net_of_text(
+    plain = petri_net(
         "slow: 2idle -> done\nfast: busy !3done ->\nweak: idle -> busy\nstrong: 3busy ->",
         {"idle": 3, "busy": 2},
         places=["idle", "busy", "done"],

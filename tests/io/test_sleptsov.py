@@ -20,7 +20,16 @@ from snpjax.io.sleptsov import numbers
 from snpjax.io.sleptsov.hsn import read_nested
 from snpjax.io.sleptsov.substituting import Nesting
 from snpjax.io.source import Source, decoded, load
-from snpjax.sleptsov import Arcs, Numbered, SleptsovNet, flat_size, link, net_of_text
+from snpjax.sleptsov import (
+    Arcs,
+    Numbered,
+    Petri,
+    Sleptsov,
+    SleptsovNet,
+    flat_size,
+    link,
+    net_of_text,
+)
 from snpjax.sleptsov.programs import matrix_product
 from snpjax.sleptsov.subnets import add, mul
 from snpjax.testing.reference_sleptsov import Reference
@@ -106,6 +115,9 @@ def test_published_nets(case):
     for also in case["also"]:
         other = quietly(snp.read_net, CASES / also)
         suffix = Path(also).suffix
+        is_of_petri = suffix in (".net", ".ndr", ".pnml")
+        assert other.rule == (Petri() if is_of_petri else Sleptsov()), also
+        other = other.with_rule(net.rule)
         if suffix == ".net":
             assert by_name(other) == by_name(shifted(net)), also
         elif suffix == ".mcc":
@@ -604,7 +616,7 @@ def test_dialects_of_pnml():
         '<arc id="a" source="p" target="t" inscription="[0,inf)" weight="2"/>'
     )
     found = [parse(PAGE.format(text + dialect), "pnml") for dialect in dialects]
-    assert found[0] == net_of_text("t: 2p !q ->", {"p": 3, "q": 2})
+    assert found[0] == net_of_text("t: 2p !q ->", {"p": 3, "q": 2}, rule=Petri())
     assert all(net == found[0] for net in found)
     threshold = PAGE.format(text + arc + ' type="tapnInhibitor" weight="4"/>')
     assert parse(threshold, "pnml").inhibitors.triples() == [(1, 0, 4)]

@@ -373,7 +373,11 @@ def test_mistakes_of_substitutions_are_told_at_once():
 
 
 def test_nets_as_text():
-    net = net_of_text("t: 2a !b !3c ?4d -> a 5e  # a comment\n\nu: e ->\nt > u", {"d": 7, "x": 1})
+    net = net_of_text(
+        "t: 2a !b !3c ?4d -> a 5e  # a comment\n\nu: e ->\nt > u",
+        {"d": 7, "x": 1},
+        places=[*"abcdex"],
+    )
     assert net.place_names == ("a", "b", "c", "d", "e", "x")
     assert net.transition_names == ("t", "u")
     assert net.marking.tolist() == [0, 0, 0, 7, 0, 1]
@@ -382,6 +386,16 @@ def test_nets_as_text():
     assert net.tests.triples() == [(3, 0, 4)]
     assert net.outputs.triples() == [(0, 0, 1), (4, 0, 5)]
     assert net.priorities.tolist() == [[0, 1]]
+
+
+def test_a_misspelt_place_of_a_marking_is_refused():
+    """It used to be one more place, and the net halted at once."""
+    with pytest.raises(
+        ValueError, match=r"`marking`: there is no place 'X' \(did you mean 'x'\?; "
+    ):
+        net_of_text("t: x -> y", {"X": 1})
+    net = net_of_text("t: x -> y", {"x": 1, "z": 2}, places=["x", "y", "z"])
+    assert net.marking.tolist() == [1, 0, 2]
 
 
 def test_mistakes_of_texts_are_told_at_once():

@@ -25,7 +25,7 @@ from snpjax import (
 from snpjax.io import Format, Source, formats_of, model_text
 from snpjax.io.formats import Holds
 from snpjax.io.read import read_net_source
-from snpjax.sleptsov import SleptsovNet, net_of_text
+from snpjax.sleptsov import Disjoint, SleptsovNet, net_of_text
 
 
 RELAY = snp.Neuron("q", 0, ["a -> a"])
@@ -106,9 +106,10 @@ NETS = {
     "test arcs": net("t: a ?2b -> b"),
     "priorities": net("t: a -> b\nu: a -> c\nt > u"),
     "an order without priorities": net("t: a -> b\nu: a -> c", order=[1, 0]),
-    "a place that no arc touches": net_of_text("t: p1 -> p2", {"p1": 2, "p3": 1}).replace(
-        place_names=None
-    ),
+    "a place that no arc touches": net_of_text(
+        "t: p1 -> p2", {"p1": 2, "p3": 1}, places=["p1", "p2", "p3"]
+    ).replace(place_names=None),
+    "another rule than that of the format": net("t: a -> b", rule=Disjoint()),
     "names": net("t: a -> b", place_names=["in put", "{\u00e9}"], transition_names=["do: it"]),
     "line ends in names": net("t: a -> b", place_names=["in\nput", "b"]),
     "a place and a transition of one name": net(
@@ -180,11 +181,16 @@ def outcome_of_net(format: Format, given: SleptsovNet) -> str:
 def list_of_formats(holds: Holds) -> str:
     """What formats there are."""
     uses = [] if holds == "graph" else ["read", "written"]  # no graph is read
-    lines = [["format", "`format=`", "suffix", *uses, "what it is"], ["---"] * (4 + len(uses))]
+    rules = ["rule"] if holds == "net" else []
+    heads = ["format", "`format=`", "suffix", *uses, *rules, "what it is"]
+    lines = [heads, ["---"] * len(heads)]
     for name, format in formats_of(holds).items():
         suffixes = ", ".join(f"`{suffix}`" for suffix in format.suffixes)
         is_used = ["no" if use is None else "yes" for use in (format.reader, format.writer)]
-        lines.append([format.title, f"`{name}`", suffixes, *is_used[: len(uses)], format.help])
+        rule = [format.rule] * len(rules)
+        lines.append(
+            [format.title, f"`{name}`", suffixes, *is_used[: len(uses)], *rule, format.help]
+        )
     return _markdown(lines)
 
 

@@ -34,6 +34,7 @@ class Certificate:
     - `facts`: how the parts of the invariant were found, in words; nothing depends on them.
     - `k`: the invariant is k-inductive: it holds in the first k configurations of every
       computation, and after any k consecutive ones in which it holds. 1: it is inductive.
+    - `rule`: of a net, the name of the rule of its steps: `"petri"`.
     """
 
     property: str
@@ -41,9 +42,10 @@ class Certificate:
     model: str
     facts: tuple[str, ...] = ()
     k: int = 1
+    rule: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("property", "invariant", "model"):
+        for name in ("property", "invariant", "model", "rule"):
             if not isinstance(getattr(self, name), str):
                 raise CertificateError(f"`{name}` is {getattr(self, name)!r:.60}. Give a string.")
         if not all(isinstance(fact, str) for fact in self.facts):
@@ -54,7 +56,10 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as an object of JSON, with its format and version."""
-        return {"format": _KIND, "version": FORMAT, **asdict(self), "facts": list(self.facts)}
+        fields = {**asdict(self), "facts": list(self.facts)}
+        if not self.rule:
+            del fields["rule"]
+        return {"format": _KIND, "version": FORMAT, **fields}
 
     def to_json(self) -> str:
         """The certificate as a text of JSON, which `from_json` reads."""

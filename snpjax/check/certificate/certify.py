@@ -8,6 +8,7 @@ from typing import Any
 
 from ..._text.counts import plural
 from ..._text.optional import z3 as optional_z3
+from ..._text.rule_text import rule_text, under_rule
 from ...explore.patience import Patience
 from ...machine import Schema
 from ...sleptsov.model.execution import Execution
@@ -174,6 +175,10 @@ def certified(
             num_configurations=runs,
         )
 
+    rule = model.schema().rule
+    if certificate.rule and certificate.rule != rule:
+        proved = rule_text(certificate.rule)
+        return rejected(f"it is about {proved}, and the net is{under_rule(rule)}")
     if certificate.model != digest:
         return rejected("it belongs to another model: the digests differ")
     field = "invariant"

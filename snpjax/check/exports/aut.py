@@ -26,7 +26,8 @@ def aut_files(graph: Graph, options: ExportOptions) -> Files:
     nothing. Of a net it is a transition, `"t1"`, or `"t1 x 2"` where it fires in two copies.
 
     Characters of a name that a label cannot hold are written as in addresses, `%22`. The format has
-    no place for comments: a configuration that was not expanded, though it does not halt, has a
+    no place for comments, nor for the rule of a net: a configuration that was not expanded, though
+    it does not halt, has a
     loop labelled `"unexpanded"`, so that it is no deadlock. A silent step is not CADP's hidden `i`,
     because it takes time.
 

@@ -8,7 +8,7 @@ from ..._text.lines import lines, numbers
 from ...explore import Graph
 from ...explore.text import edge_blocks
 from .identifiers import identifiers
-from .prism import BUILT_IN, action_names, check_labels, labelled, pairs, probabilities
+from .prism import BUILT_IN, action_names, check_labels, labelled, pairs, probabilities, rule_labels
 from .write import ExportOptions, Files
 
 
@@ -27,7 +27,7 @@ def drn_files(graph: Graph, options: ExportOptions) -> Files:
 
 
 def _blocks(graph: Graph, options: ExportOptions) -> Iterator[bytes]:
-    names = np.array([*BUILT_IN, *options.predicates])
+    names = np.array([*BUILT_IN, *rule_labels(graph), *options.predicates])
     kind, num_choices = "DTMC", graph.num_configurations
     if not options.chain:
         kind = "MDP"

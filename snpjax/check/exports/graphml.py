@@ -28,6 +28,8 @@ def _blocks(graph: Graph) -> Iterator[bytes]:
     values = {"name": graph.schema.title}
     for key, names in lists(graph).items():
         values[key] = "\n".join(x.replace("\n", "\\n") for x in names)
+    if graph.schema.rule:
+        values["rule"] = graph.schema.rule
     values["stop"] = graph.stop.name
     head = ['<?xml version="1.0" encoding="utf-8"?>']
     head.append('<graphml xmlns="http://graphml.graphdrawing.org/xmlns">')

@@ -30,7 +30,7 @@ def json_files(graph: Graph, options: ExportOptions) -> Files:
       (of each neuron the rule it selects, counted from 0, or null), `emissions` (of each neuron),
       and in a system with plasticity `subsets` (the number of the subset that its rule takes).
 
-    Of a net there are the names of `places` and `transitions` instead, configurations have a
+    Of a net there are the `rule` of its steps and the names of `places` and `transitions`, configurations have a
     `marking`, and edges `transition` (by its number, from 0) and `multiplicity`.
 
     Where a configuration is neither `expanded` nor `halting`, more may follow. Every configuration
@@ -45,6 +45,7 @@ def _blocks(graph: Graph) -> Iterator[bytes]:
     head = {
         "schema": SCHEMA,
         "name": graph.schema.title,
+        **({"rule": graph.schema.rule} if graph.schema.rule else {}),
         **lists(graph),
         **({} if rules is None else {"rules": rules()}),
         "saturate": dict(graph.saturate),

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from ..._text.quoting import printable
+from ..._text.rule_text import rule_text
 from ...sleptsov.model.net import SleptsovNet
 from ...sleptsov.model.rules import AbstractRule, Petri, Sleptsov
 from .identifiers import identifiers
@@ -77,6 +78,7 @@ class _Model:
 
     def lines(self) -> Iterator[str]:
         yield f"-- {printable(self.net.name or 'Sleptsov net')}"
+        yield f"-- Steps are those of {rule_text(self.rule.name)}."
         yield "-- One transition is one firing. tokens_... are the tokens of a place:"
         for what, names, ids in (
             ("place", self.net.place_names, self.places),

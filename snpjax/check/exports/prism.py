@@ -35,7 +35,8 @@ def prism_files(graph: Graph, options: ExportOptions) -> Files:
     has probability 1/n, and choices with one target are added up. PRISM wants successors
     everywhere: halting configurations have a loop, and so have others that were not expanded.
     `.lab` tells them: `init`, `deadlock` (`Graph.deadlocks`), `halting`, `unexpanded`, and the
-    predicates. Of a net it is `tokens_p1` of every place, and an action is a transition.
+    predicates. Of a net it is `tokens_p1` of every place, an action is a transition, and the
+    initial marking has a label that names the rule, `rule_petri`.
 
     No file has comments, which older versions of PRISM do not read.
 
@@ -141,7 +142,7 @@ def pairs(
 
 
 def _labels(graph: Graph, predicates: Mapping[str, Predicate]) -> Iterator[bytes]:
-    names = [*BUILT_IN, *predicates]
+    names = [*BUILT_IN, *rule_labels(graph), *predicates]
     yield (" ".join(f'{number}="{name}"' for number, name in enumerate(names)) + "\n").encode()
     for number, holds in labelled(graph, predicates):
         has_one = np.any(holds, axis=0)
@@ -151,12 +152,18 @@ def _labels(graph: Graph, predicates: Mapping[str, Predicate]) -> Iterator[bytes
         yield lines(numbers(number[has_one]), b":", *columns, b"\n")
 
 
+def rule_labels(graph: Graph) -> list[str]:
+    """The label of the initial marking that names the rule of a net."""
+    return [f"rule_{graph.schema.rule}"] if graph.schema.rule else []
+
+
 def labelled(
     graph: Graph, predicates: Mapping[str, Predicate]
 ) -> Iterator[tuple[Int[np.ndarray, " n"], list[Bool[np.ndarray, " n"]]]]:
     """Numbers of configurations, and where each label holds, block by block."""
     for number, some in configuration_blocks(graph):
         holds = [number == 0, graph.is_deadlock(some), some.is_halting, graph.is_open[number]]
+        holds += [number == 0 for _ in rule_labels(graph)]
         for name, predicate in predicates.items():
             own = np.asarray(elementwise(predicate)(some))
             if own.shape != number.shape or own.dtype != bool:

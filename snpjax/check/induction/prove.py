@@ -99,7 +99,8 @@ def prove(
         raise QueryError(parsed.text, *wanted.problem)
     patience = Patience(seconds)
     with patience.until_interrupted():
-        return proved(system, wanted, seconds, patience)
+        verdict = proved(system, wanted, seconds, patience)
+    return replace(verdict, rule=system.schema().rule)
 
 
 def _too_short(query: Query) -> str:
@@ -148,7 +149,12 @@ def proved(
         return Verdict(status, wanted.query.text, None, depth=depth, reason=reason)
     origins = dict.fromkeys(search.origins[x] for x in invariant)
     certificate = Certificate(
-        wanted.text, text_of(And(tuple(invariant))), model_digest(system), tuple(origins), search.k
+        wanted.text,
+        text_of(And(tuple(invariant))),
+        model_digest(system),
+        tuple(origins),
+        search.k,
+        system.schema().rule,
     )
     left = max(clock.left, _LEAST)
     checked = certified(system, certificate, left, _CERTIFIED, patience)

@@ -77,4 +77,5 @@ def net_of_cone(net: SleptsovNet, kept: Bool[np.ndarray, " places"]) -> Sleptsov
             place_names=[net.place_name(p) for p in np.flatnonzero(kept).tolist()],
             transition_names=[net.transition_name(t) for t in np.flatnonzero(changing).tolist()],
             name=net.name,
+            rule=net.rule,
         )

@@ -2,7 +2,8 @@
 
 It is `{comment sign} snpjax {...}` with a JSON object of `name`, `places` and `transitions`, each
 only where it says more than the numbers do, of `positions` in a drawing, `[x, y]` for each place
-and then for each transition, and in SN-MCC of `priorities`. Names are a list, or an object of the
+and then for each transition, in SN-MCC of `priorities`, and of the `rule`
+of the steps where it is not that of the format. Names are a list, or an object of the
 `prefix` and the `first` number.
 """
 
@@ -16,8 +17,9 @@ from snpjax_formats.strict_json import JsonError, parse_json
 from ..._text.counts import plural
 from ..._text.surrogates import HALF, lone_escape
 from ...drawing.coordinates import is_coordinate
-from ...sleptsov import Numbered, SleptsovNet
+from ...sleptsov import AbstractRule, Numbered, Petri, Sleptsov, SleptsovNet
 from ...sleptsov.model.names import Names, same_names
+from ...sleptsov.model.rules import RULES
 from ...sleptsov.view.positions import given_positions
 from ..json_checks import out_of_range
 from ..source import Report, Source
@@ -25,6 +27,8 @@ from ..source import Report, Source
 
 _MARK = "snpjax "
 _LISTS = ("places", "transitions")
+#: For formats whose comments list no nodes.
+NO_SIZES: Mapping[str, int] = dict.fromkeys(_LISTS, 0)
 
 
 def remark(net: SleptsovNet, sign: str, first: int, **more: Any) -> str:
@@ -42,12 +46,21 @@ def remark(net: SleptsovNet, sign: str, first: int, **more: Any) -> str:
     positions = given_positions(net)
     if positions is not None:
         told["positions"] = positions.tolist()
+    if not isinstance(net.rule, Sleptsov):
+        told["rule"] = net.rule.name
     told |= more
     text = json.dumps(told)
     half = lone_escape(text)
     if half is not None:
         raise ValueError(f"{text[max(half - 20, 0) : half + 6]} ends with {HALF} (rename it)")
     return f"{sign} {_MARK}{text}\n" if told else ""
+
+
+def rule_remark(net: SleptsovNet) -> str:
+    """The comment line of a format of Petri nets, or nothing for one."""
+    if isinstance(net.rule, Petri):
+        return ""
+    return f"# {_MARK}{json.dumps({'rule': net.rule.name})}\n"
 
 
 class Remark:
@@ -90,14 +103,22 @@ class Remark:
         self.report.error(self.offset if at is None else at, message)
 
     def names(self) -> dict[str, Any]:
-        """The names and positions, as arguments of `SleptsovNet`."""
+        """The names, the positions and the rule, as arguments of `SleptsovNet`."""
         names = self._names("places", "p"), self._names("transitions", "t")
         return {
             "name": self.told.get("name", ""),
             "place_names": names[0],
             "transition_names": names[1],
+            "rule": self.rule(Sleptsov()),
             "notes": self._positions(names),
         }
+
+    def rule(self, usual: AbstractRule) -> AbstractRule:
+        """The rule of the steps, by default the `usual` one."""
+        name = self.told.get("rule", usual.name)
+        if name not in RULES:
+            self.error(f"the rule is {name!r:.60}, not one of {', '.join(RULES)}")
+        return RULES.get(name, usual)
 
     def _positions(self, names_of_kinds: tuple[Names, Names]) -> dict[str, Any]:
         positions = self.told.get("positions")
@@ -147,8 +168,10 @@ class Remark:
 
 def _problem(value: Any, sizes: Mapping[str, int]) -> str:
     """Say what is wrong with what the comment says; empty if nothing is."""
-    if not isinstance(value, dict) or not isinstance(value.get("name", ""), str):
-        return "an object with a text `name` and lists is expected"
+    if not isinstance(value, dict) or not all(
+        isinstance(value.get(key, ""), str) for key in ("name", "rule")
+    ):
+        return "an object with the texts `name` and `rule` and lists is expected"
     for key in _LISTS:
         names = value.get(key, {})
         if isinstance(names, dict):

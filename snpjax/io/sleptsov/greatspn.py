@@ -24,7 +24,7 @@ import re
 from contextlib import suppress
 from typing import NoReturn, TypeVar
 
-from ...sleptsov import SleptsovNet
+from ...sleptsov import Petri, SleptsovNet
 from ..source import Report, Source, Unreadable, shortened
 from .build_net import build_net
 from .draft import Dropping, Kind, NetDraft
@@ -58,7 +58,7 @@ def read_greatspn(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     reader = _Reader(report, drop_time)
     with suppress(Unreadable):
         reader.read()
-    return build_net(report, **reader.draft.arguments())
+    return build_net(report, **reader.draft.arguments(), rule=Petri())
 
 
 class _Line:

@@ -98,6 +98,8 @@ class _Reader:
         if above.role == "skipped" or owner is None:
             if name == "beats" and self._own_tool and owner is not None:
                 owner.beats.append(PnmlLabel(attributes.get("ref", ""), offset))
+            elif name == "rule" and self._own_tool and owner is not None:
+                owner.labels["rule"] = PnmlLabel(attributes.get("name", ""), offset)
             elif name == "position" and owner is not None and self._is_in_graphics():
                 owner.position = position_of(attributes, "x", "y", offset) or owner.position
             return skipped

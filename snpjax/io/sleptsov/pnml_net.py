@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any
 
 from ...drawing.coordinates import is_coordinate
+from ...sleptsov import AbstractRule, Petri
+from ...sleptsov.model.rules import RULES
 from ..json_checks import out_of_range
 from ..source import MAX_FINDINGS, Report, shortened
 from .draft import Dropping, NetDraft
@@ -198,6 +200,7 @@ class _Builder:
             **names,
             "final_markings": self._final_markings(),
             "name": name.text if name else "",
+            "rule": self._rule(),
             "notes": notes,
         }
 
@@ -219,6 +222,15 @@ class _Builder:
                     self.report.warning(position.offset, out_of_range(far, name))
                     are_in_range = False
         return found if are_in_range else {}
+
+    def _rule(self) -> AbstractRule:
+        """The rule that snpjax wrote; nets of all other tools are Petri nets."""
+        label = self.net.owner.labels.get("rule")
+        if label is None or label.text in RULES:
+            return Petri() if label is None else RULES[label.text]
+        message = f"the rule is {shortened(label.text)!r} (write {', '.join(RULES)})"
+        self.report.error(label.offset, message)
+        return Petri()
 
     def _check_type(self) -> None:
         type = self.net.owner.attributes.get("type", "")

@@ -5,7 +5,7 @@ from xml.sax.saxutils import escape
 from ..._text.model_warning import ModelWarning
 from ..._text.quoting import without_controls
 from ..._text.warn import warn
-from ...sleptsov import SleptsovNet
+from ...sleptsov import Petri, SleptsovNet
 from ..json_checks import noted_position
 from ..losses import Losses
 from .flattening import with_pairs_for_order
@@ -31,7 +31,7 @@ def write_pnml(net: SleptsovNet, losses: Losses) -> str:
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<pnml xmlns="{_NAMESPACE}">',
-        f'<net id="net" type="{TYPE}">{_name(net.name, losses)}<page id="page">',
+        f'<net id="net" type="{TYPE}">{_name(net.name, losses)}{_rule(net)}<page id="page">',
     ]
     for number, (name, tokens) in enumerate(
         zip(net.place_names, net.marking.tolist(), strict=True), start=1
@@ -41,7 +41,7 @@ def write_pnml(net: SleptsovNet, losses: Losses) -> str:
         lines.append(f'<place id="p{number}">{_name(name, losses)}{at}{marking}</place>')
     for number, name in enumerate(net.transition_names, start=1):
         beats = "".join([f'<beats ref="t{b + 1}"/>' for b in beaten[number - 1]])
-        tool = f'<toolspecific tool="{TOOL}" version="1.0">{beats}</toolspecific>' if beats else ""
+        tool = _of_this_tool(beats)
         inside = f"{_name(name, losses)}{_graphics(net, name)}{tool}"
         lines.append(f'<transition id="t{number}">{inside}</transition>')
     arcs = [
@@ -66,6 +66,16 @@ def write_pnml(net: SleptsovNet, losses: Losses) -> str:
             lines.append(f"<marking>{''.join(places)}</marking>")
         lines.append("</finalmarkings>")
     return "".join([f"{line}\n" for line in [*lines, "</net>", "</pnml>"]])
+
+
+def _of_this_tool(elements: str) -> str:
+    if not elements:
+        return ""
+    return f'<toolspecific tool="{TOOL}" version="1.0">{elements}</toolspecific>'
+
+
+def _rule(net: SleptsovNet) -> str:
+    return _of_this_tool("" if isinstance(net.rule, Petri) else f'<rule name="{net.rule.name}"/>')
 
 
 def _graphics(net: SleptsovNet, name: str) -> str:

@@ -11,11 +11,12 @@ from typing import Any
 
 from ..._text.counts import plural
 from ...drawing.coordinates import is_coordinate
-from ...sleptsov import SleptsovNet
+from ...sleptsov import Petri, Sleptsov, SleptsovNet
 from ..json_checks import noted_position, out_of_range
 from ..losses import Losses
 from ..source import Report, Source, shortened
 from .build_net import build_net
+from .comment_data import NO_SIZES, Remark, rule_remark
 from .draft import Dropping, NetDraft
 from .flattening import with_pairs_for_order
 from .substituting import Mapped, Nesting, PlacedSubstitution, Role, build_high_net
@@ -63,7 +64,10 @@ def read_ndr(
     report = Report(source)
     reader = _Reader(report, drop_time)
     reader.read(source.text)
-    arguments = reader.arguments()
+    # Sub-nets are those of Sleptsov nets; all other drawings are of Petri nets.
+    usual = Sleptsov() if reader.blocks else Petri()
+    rule = Remark(source, 0, "#", NO_SIZES, 0, report).rule(usual)
+    arguments = {**reader.arguments(), "rule": rule}
     if not reader.blocks:
         return build_net(report, **arguments)
     draft = reader.draft
@@ -99,7 +103,7 @@ def write_ndr(net: SleptsovNet, losses: Losses) -> str:
         lines.append(f"e {transitions[t]} {places[place]} {weight} n")
     lines += [f"e {transitions[a]} {transitions[b]} 1 n" for a, b in net.priorities.tolist()]
     lines.append(f"h {written_names([net.name], losses)[0]}")
-    return "".join([f"{line}\n" for line in lines])
+    return "".join([*(f"{line}\n" for line in lines), rule_remark(net)])
 
 
 def _apart(names: Sequence[str], taken: set[str]) -> list[str]:

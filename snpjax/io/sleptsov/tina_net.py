@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from ...sleptsov import SleptsovNet
+from ...sleptsov import Petri, SleptsovNet
 from ..losses import Losses
 from ..source import Report, Source, Unreadable, shortened
 from .build_net import build_net
+from .comment_data import NO_SIZES, Remark, rule_remark
 from .draft import MAX_PAIRS, Dropping, NetDraft
 from .flattening import with_pairs_for_order
 from .tina import NAME, PLAIN_ARC, Mark, mark_of, name_of, number_of, written_names
@@ -50,7 +51,8 @@ def read_net_format(source: Source, *, drop_time: bool = False) -> SleptsovNet:
     report = Report(source)
     reader = _Reader(report, drop_time)
     reader.read(source.text)
-    return build_net(report, **reader.draft.arguments(), name=reader.name)
+    rule = Remark(source, 0, "#", NO_SIZES, 0, report).rule(Petri())
+    return build_net(report, **reader.draft.arguments(), name=reader.name, rule=rule)
 
 
 def write_net_format(net: SleptsovNet, losses: Losses) -> str:
@@ -75,7 +77,8 @@ def write_net_format(net: SleptsovNet, losses: Losses) -> str:
         for name, (inputs, outputs) in zip(transitions, sides, strict=True)
     ]
     lines += [f"pr {transitions[a]} > {transitions[b]}" for a, b in net.priorities.tolist()]
-    return "".join([f"{line}\n" for line in lines]) or "# an empty net\n"
+    text = "".join([f"{line}\n" for line in lines]) or "# an empty net\n"
+    return text + rule_remark(net)
 
 
 class _Reader:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .net import AbstractRunnableNet, SleptsovNet
-from .rules import AbstractRule, Sleptsov
+from .rules import AbstractRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -13,7 +13,8 @@ class Execution(AbstractRunnableNet):
 
     **Arguments:**
 
-    - `rule`: `Sleptsov()`, `Petri()` or `Disjoint()`.
+    - `rule`: `Sleptsov()`, `Petri()` or `Disjoint()`; by default that of the net, which `net` has
+      in any case.
     - `counts`: count how often each transition fires; `Disjoint` always does.
 
     ```python
@@ -27,14 +28,21 @@ class Execution(AbstractRunnableNet):
     """
 
     net: SleptsovNet
-    rule: AbstractRule = Sleptsov()  # noqa: RUF009 (a frozen object)
-    counts: bool = False
+    rule: AbstractRule
+    counts: bool
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.net, SleptsovNet):
-            raise TypeError(f"`net` is a {type(self.net).__name__}. Give a SleptsovNet.")
-        if not isinstance(self.rule, AbstractRule):
-            raise TypeError(f"`rule` is {self.rule!r}. Give Sleptsov(), Petri() or Disjoint().")
+    def __init__(
+        self, net: SleptsovNet, rule: AbstractRule | None = None, counts: bool = False
+    ) -> None:
+        if not isinstance(net, SleptsovNet):
+            raise TypeError(f"`net` is a {type(net).__name__}. Give a SleptsovNet.")
+        rule = net.rule if rule is None else rule
+        for attribute, value in {
+            "net": net.with_rule(rule),
+            "rule": rule,
+            "counts": counts,
+        }.items():
+            object.__setattr__(self, attribute, value)
 
     @property
     def _execution(self) -> "Execution":

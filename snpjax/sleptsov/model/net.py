@@ -14,10 +14,12 @@ from jaxtyping import Int
 from ..._text.counts import plural
 from ..._text.model_warning import ModelWarning
 from ..._text.nearest import nearest
+from ..._text.rule_text import rule_text
 from ..._text.warn import warn
 from .arcs import Arcs, as_int64
 from .names import Names, Numbered, names_of, same_names
 from .priority import cycles, priority_order
+from .rules import AbstractRule, Sleptsov, check_rule
 from .validity import (
     KINDS,
     InvalidNet,
@@ -59,7 +61,7 @@ class AbstractRunnableNet(abc.ABC):
         numbered: bool = False,
         paths: int = 1,
     ) -> "Lowered[NetSolution, NetSolutionBatch]":
-        """This net as arrays, see `snpjax.lower`; without an `Execution` under the rule `Sleptsov`.
+        """This net as arrays, see `snpjax.lower`.
 
         **Raises:** `ValueError` for numbers that do not fit `count_dtype`, or an engine that does
         not know the rule.
@@ -146,6 +148,7 @@ class SleptsovNet(AbstractRunnableNet):
       `priority_order` is the canonical one.
     - `final_markings`: `(markings, places)` where a computation is meant to end, one or several.
       They change no run; queries know them as `final`.
+    - `rule`: of its steps, `Sleptsov()` by default; nets of files have that of their format.
     - `notes`: what a file says besides, in values of JSON. It changes nothing, and is not part of
       what makes nets equal.
 
@@ -168,6 +171,7 @@ class SleptsovNet(AbstractRunnableNet):
     order: Int[np.ndarray, " transitions"] | None
     final_markings: Int[np.ndarray, "markings places"]
     name: str = ""
+    rule: AbstractRule = Sleptsov()  # noqa: RUF009 (a frozen object)
     notes: Mapping[str, Json] = field(default_factory=dict, compare=False)
 
     def __init__(
@@ -185,8 +189,10 @@ class SleptsovNet(AbstractRunnableNet):
         order: Sequence[int] | np.ndarray | None = None,
         final_markings: Sequence[Sequence[int]] | np.ndarray = (),
         name: str = "",
+        rule: AbstractRule = Sleptsov(),  # noqa: B008 (a frozen object)
         notes: Mapping[str, Json] | None = None,
     ) -> None:
+        check_rule(rule)
         tokens = as_int64("marking", marking)
         if tokens.ndim != 1:
             raise ValueError(
@@ -227,6 +233,7 @@ class SleptsovNet(AbstractRunnableNet):
             "order": given_order,
             "final_markings": np.reshape(final, (len(final), len(tokens))).astype(np.int64),
             "name": name,
+            "rule": rule,
             "notes": MappingProxyType(dict(notes or {})),
         }.items():
             if isinstance(value, np.ndarray):
@@ -303,6 +310,18 @@ class SleptsovNet(AbstractRunnableNet):
         before."""
         return _rebuild({**self._arguments(), **changes})
 
+    def with_rule(self, rule: AbstractRule) -> "SleptsovNet":
+        """This net with another rule of its steps; arrays are shared.
+
+        **Raises:** `TypeError` for what is not a rule.
+        """
+        check_rule(rule)
+        if rule.name == self.rule.name:
+            return self
+        net = object.__new__(SleptsovNet)  # unlike `replace`, checks nothing that was checked
+        vars(net).update({**vars(self), "rule": rule})
+        return net
+
     def _arguments(self) -> dict[str, Any]:
         arguments = {field.name: getattr(self, field.name) for field in fields(self)}
         return arguments | {"notes": dict(self.notes)}  # a read-only view cannot be pickled
@@ -315,7 +334,7 @@ class SleptsovNet(AbstractRunnableNet):
             return NotImplemented
         arrays = ("marking", "priorities", "priority_order", "final_markings")
         return (
-            self.name == other.name
+            (self.name, self.rule.name) == (other.name, other.rule.name)
             and (self.order is None) == (other.order is None)
             and all(np.array_equal(getattr(self, a), getattr(other, a)) for a in arrays)
             and all(getattr(self, kind) == getattr(other, kind) for kind in KINDS)
@@ -331,7 +350,8 @@ class SleptsovNet(AbstractRunnableNet):
         return (
             f"SleptsovNet({self.name + ': ' if self.name else ''}"
             f"{plural(self.num_places, 'place')}, {plural(self.num_transitions, 'transition')}, "
-            f"{plural(arcs, 'arc')}, {plural(len(self.priorities), 'priority', 'priorities')})"
+            f"{plural(arcs, 'arc')}, {plural(len(self.priorities), 'priority', 'priorities')}, "
+            f"{rule_text(self.rule.name)})"
         )
 
     def _repr_html_(self) -> str:

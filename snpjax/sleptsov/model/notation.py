@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..._text.nearest import nearest
 from .arcs import Arcs
 from .names import Numbered
 from .net import SleptsovNet
+from .rules import AbstractRule, Sleptsov
 
 
 _TERM = re.compile(r"([!?]?)([0-9]*)([^0-9\s!?][^\s]*)")
@@ -13,7 +15,11 @@ _RULE = re.compile(r"\s*(\S+?)\s*:(.*)")
 
 
 def net_of_text(
-    text: str, marking: Mapping[str, int] | None = None, *, places: Sequence[str] | None = None
+    text: str,
+    marking: Mapping[str, int] | None = None,
+    *,
+    places: Sequence[str] | None = None,
+    rule: AbstractRule = Sleptsov(),  # noqa: B008 (a frozen object)
 ) -> SleptsovNet:
     """Parse a net from a few lines of text.
 
@@ -27,30 +33,31 @@ def net_of_text(
       priorities; `#` begins a comment. `3x` is the place x with multiplicity 3, `!x` an inhibitor
       arc, `!3x` one that requires fewer than 3 tokens, `?3x` a test of at least 3.
     - `marking`: initial tokens by the name of the place; 0 for the others.
-    - `places`: their names in order; by default in order of first mention, in the text and then in
-      `marking`.
+    - `places`: all their names in order, also of those that no transition mentions; by default the
+      places of the text, in order of first mention.
+    - `rule`: of the steps.
 
     **Returns:** the net.
 
     **Raises:** `ValueError` with every line that has a syntax error or names an unknown place or
-    transition.
+    transition, and every name of `marking` that is no place.
     """
     rules, chains, problems = [], [], []
     for number, line in enumerate(text.splitlines(), start=1):
         line = line.partition("#")[0].strip()
-        rule = _RULE.fullmatch(line)
-        if rule and rule[2].count("->") == 1:
-            sides = [_terms(side) for side in rule[2].split("->")]
+        match = _RULE.fullmatch(line)
+        if match and match[2].count("->") == 1:
+            sides = [_terms(side) for side in match[2].split("->")]
             if not any(isinstance(side, str) for side in sides):
-                rules.append((rule[1], *sides))
+                rules.append((match[1], *sides))
                 continue
             problems.append(f"line {number}: {next(s for s in sides if isinstance(s, str))}")
-        elif ">" in line and not rule:
+        elif ">" in line and not match:
             chains.append((number, [name.strip() for name in line.split(">")]))
         elif line:
             problems.append(f"line {number}: {line!r} (write `t: p1 !p2 -> 2p3`, or `t > u`)")
     named = (name for _, *sides in rules for side in sides for _, _, name in side)
-    known = {name: None for name in (places if places is not None else [*named, *(marking or {})])}
+    known = dict.fromkeys(named if places is None else places)
     place_of = {name: place for place, name in enumerate(known)}
     transition_of = {name: t for t, (name, *_) in enumerate(rules)}
     problems += _unknown(rules, chains, marking or {}, place_of, transition_of)
@@ -76,6 +83,7 @@ def net_of_text(
         num_transitions=len(rules),
         place_names=places if isinstance(places, Numbered) else tuple(known),
         transition_names=numbered if list(numbered) == names else names,
+        rule=rule,
     )
 
 
@@ -108,8 +116,12 @@ def _unknown(
                     f"transition {name}: {kind}{place} is among the outputs (remove it)"
                 )
     used = {place for _, *sides in rules for side in sides for _, _, place in side}
-    for place in sorted((used | set(marking)) - set(place_of)):
+    for place in sorted(used - set(place_of)):
         problems.append(f"there is no place {place!r} (name it in `places`)")
+    for place in sorted(set(marking) - set(place_of) - used):
+        near = nearest(place, list(place_of), "places")
+        problem = f"`marking`: there is no place {place!r}"
+        problems.append(f"{problem} ({near}; to add one without arcs, list all in `places`)")
     for number, chain in chains:
         for name in chain:
             if name not in transition_of:

@@ -1,10 +1,18 @@
 """How a step is made: which transitions fire, and how often."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import equinox as eqx
 
 
 class AbstractRule(eqx.Module):
     """What a step is."""
+
+    @property
+    def name(self) -> str:
+        """The name of the rule in files, in JSON and on the command line."""
+        return type(self).__name__.lower()
 
 
 class Sleptsov(AbstractRule):
@@ -29,3 +37,15 @@ class Disjoint(AbstractRule):
     higher priority, which would have come before another one. The final marking of a net may
     differ; of the published arithmetic programs it does not.
     """
+
+
+#: All rules by name.
+RULES: Mapping[str, AbstractRule] = MappingProxyType(
+    {rule.name: rule for rule in (Sleptsov(), Petri(), Disjoint())}
+)
+
+
+def check_rule(rule: object) -> None:
+    """Refuse what is no rule. **Raises:** `TypeError`."""
+    if not isinstance(rule, AbstractRule):
+        raise TypeError(f"`rule` is {rule!r}. Give Sleptsov(), Petri() or Disjoint().")

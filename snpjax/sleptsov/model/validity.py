@@ -9,6 +9,7 @@ from jaxtyping import Bool, Int
 
 from ..._text.pickling import PickledError
 from .names import Numbered
+from .rules import Petri
 
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def warnings_of(net: "SleptsovNet") -> Iterator[str]:
     if len(dead):
         yield f"{_listed(net, dead)} can never fire: a place must hold many and few tokens at once"
     unbounded = np.flatnonzero(is_unbounded(net))
-    if len(unbounded):
+    if len(unbounded) and not isinstance(net.rule, Petri):
         yield (
             f"{_listed(net, unbounded)} consume{'s' if len(unbounded) == 1 else ''} nothing, so "
             "that its multiplicity has no bound: a run under the rule of Sleptsov ends where it is "

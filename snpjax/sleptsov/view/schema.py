@@ -42,6 +42,7 @@ def schema_of(net: SleptsovNet) -> Schema[Markings, Firings]:
 
     return Schema(
         title=net.name,
+        rule=net.rule.name,
         counted="tokens",
         column_kind="places",
         columns=net.place_names,

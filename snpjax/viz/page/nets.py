@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool
 
 from ..._text.model_warning import ModelWarning
+from ..._text.rule_text import rule_text
 from ..._xla import precision_of
 from ...choice import NumberedChoice
 from ...sleptsov import SleptsovNet
@@ -25,10 +26,11 @@ from .stepping import AbstractStepper, Reached, Rest, advanced, begun, choice_of
 
 #: Who chooses in a net: nobody in particular.
 CHOOSER = -1
+_ORDERED = "total order of the transitions"
 
 
 class NetStepper(AbstractStepper[NetSolution]):
-    """The markings of a net. One transition fires in a step, in its maximal multiplicity: `CHOOSER`
+    """The markings of a net. One transition fires in a step, by the rule of the net: `CHOOSER`
     selects it, in order of priority. A net with a total order leaves no choice."""
 
     words = ("marking", "net")
@@ -151,7 +153,7 @@ def net_json(net: SleptsovNet) -> dict[str, Any]:
         "output": [],
         "astrocytes": [],
         "positions": None if positions is None else positions.tolist(),
-        "remarks": [] if net.order is None else ["total order of the transitions"],
+        "remarks": [rule_text(net.rule.name), *([] if net.order is None else [_ORDERED])],
         "grows": False,
         "changes": False,
     }

@@ -15,7 +15,7 @@ from ...io.formats import Format, check_suffix, format_to_read, formats_of, kind
 from ...io.read import model_text, read_net_source, read_source
 from ...io.revise import revisions
 from ...io.source import Source, decoded
-from ...sleptsov import Arcs, SleptsovNet
+from ...sleptsov import AbstractRule, Arcs, SleptsovNet
 from ...spiking import ModelWarning, PopulationSystem, SpikingSystem
 from ...spiking.model.population import AnySystem
 from ...spiking.model.validity import Level
@@ -219,6 +219,18 @@ def serialize(system: FileModel, format: Format, *, lossy: bool) -> tuple[str, t
     if losses.items and not lossy:
         raise WriteError(losses)
     return text, tuple(losses.items)
+
+
+def with_rule(found: OpenedModel, rule: AbstractRule, *, level: Level) -> OpenedModel:
+    """A model that was read, with another rule of the steps if it is a net; its text says so."""
+    net = found.system
+    if not isinstance(net, SleptsovNet) or net.rule.name == rule.name:
+        return found
+    text, format, _ = edited_text(found, net.with_rule(rule), level=level)
+    name = found.name
+    if format is not found.format:
+        name = f"{PurePath(name).stem}{format.suffixes[0]}"
+    return open_model(name, text, format=format.name, level=level)
 
 
 def edited_text(
