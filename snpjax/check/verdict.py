@@ -197,7 +197,8 @@ class Verdict(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
             why = f"all of {size}" if graph.is_complete else f"all paths within {size}"
         if self.value is not None:
             why = f"{_interval(*self.value)}, {self.choices_are}; {why}"
-        return f"{self.status.value}{under_rule(self.rule)} ({why}{'' if graph is None else missed_text(graph.missed)})"
+        missed = "" if graph is None else missed_text(graph.missed)
+        return f"{self.status.value}{under_rule(self.rule)} ({why}{missed})"
 
     def lines(self) -> Iterator[str]:
         """The property, the verdict, remarks, and the witness step by step."""

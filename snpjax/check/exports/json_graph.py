@@ -30,8 +30,9 @@ def json_files(graph: Graph, options: ExportOptions) -> Files:
       (of each neuron the rule it selects, counted from 0, or null), `emissions` (of each neuron),
       and in a system with plasticity `subsets` (the number of the subset that its rule takes).
 
-    Of a net there are the `rule` of its steps and the names of `places` and `transitions`, configurations have a
-    `marking`, and edges `transition` (by its number, from 0) and `multiplicity`.
+    Of a net there are the `rule` of its steps and the names of `places` and `transitions`,
+    configurations have a `marking`, and edges `transition` (by its number, from 0) and
+    `multiplicity`.
 
     Where a configuration is neither `expanded` nor `halting`, more may follow. Every configuration
     and every edge is one line.
