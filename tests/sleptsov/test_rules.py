@@ -5,7 +5,7 @@ import json
 import pytest
 
 import snpjax as snp
-from snpjax.io.read import model_text
+from snpjax.io import model_text
 from snpjax.sleptsov import Disjoint, Execution, Petri, Sleptsov, net_of_text
 from tests.support.command import invoke
 
@@ -121,15 +121,3 @@ def test_certificates_name_the_rule():
     assert certificate is not None and certificate.to_dict()["rule"] == "petri"
     found = snp.certify(net.with_rule(Sleptsov()), certificate)
     assert found.reason == "it is about the Petri rule, and the net is under the Sleptsov rule"
-
-
-def test_the_page_has_another_rule_on_request(tmp_path):
-    from snpjax.viz.page import open_model
-    from snpjax.viz.page.models import model_json
-    from snpjax.viz.page.texts import with_rule
-
-    opened = open_model("two.pnml", TEXTS["two.pnml"], format=None, level="extended")
-    assert model_json(opened.system)["remarks"] == ["the Petri rule"]
-    other = with_rule(opened, Sleptsov(), level="extended")
-    assert other.format.name == "pnml" and '<rule name="sleptsov"/>' in other.text
-    assert model_json(other.system)["remarks"] == ["the Sleptsov rule"]

@@ -40,11 +40,11 @@ from snpjax.viz.page.assets import ASSETS, asset
 from snpjax.viz.page.described import exact, system_json
 from snpjax.viz.page.edits import Edit, edited
 from snpjax.viz.page.explored import graph_json
-from snpjax.viz.page.nets import CHOOSER, NetStepper
+from snpjax.viz.page.nets import CHOOSER, NetStepper, net_json
 from snpjax.viz.page.properties import verdict_text
 from snpjax.viz.page.server import MAX_CONNECTIONS
 from snpjax.viz.page.stepping import Stepper
-from snpjax.viz.page.texts import MAX_NEURONS
+from snpjax.viz.page.texts import MAX_NEURONS, with_rule
 from tests.support.command import invoke
 from tests.support.helpers import PAIR, REPOSITORY, RING, quietly, with_ballast
 from tests.support.processes import started
@@ -1165,3 +1165,15 @@ def test_what_a_format_without_variants_loses_is_named(tmp_path):
     with pytest.raises(snp.WriteError, match=r"SynapseDelays: delay 3 of \(x, y\)"):
         snp.write(system, tmp_path / "model.pli")
     assert system_json(system)["remarks"] == ["synapse delays"]
+
+
+def test_the_page_has_another_rule_on_request():
+    text = (
+        '<pnml><net id="n" type="http://www.pnml.org/version-2009/grammar/ptnet"><place id="p"/>'
+        '<transition id="t"/><arc id="a" source="p" target="t"/></net></pnml>'
+    )
+    opened = open_model("a.pnml", text, format=None, level="extended")
+    assert net_json(opened.system)["remarks"] == ["the Petri rule"]
+    other = with_rule(opened, snp.sleptsov.Sleptsov(), level="extended")
+    assert other.format.name == "pnml" and '<rule name="sleptsov"/>' in other.text
+    assert net_json(other.system)["remarks"] == ["the Sleptsov rule"]
