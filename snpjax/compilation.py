@@ -23,7 +23,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from snpjax_formats.user_cache import user_cache
+from snpjax_formats._platform.caches import (
+    UnsafeFolder,
+    check_private,
+    create_private,
+    root_of,
+    user_cache,
+)
 
 
 #: The environment variable that names another folder, or is `off`.
@@ -81,6 +87,10 @@ def setting() -> Setting:
         return Setting(folder, False, "JAX_COMPILATION_CACHE_DIR names a folder of your own")
     if os.environ.get("JAX_ENABLE_COMPILATION_CACHE", "").lower() in _OFF:
         return Setting(folder, False, "JAX_ENABLE_COMPILATION_CACHE is false")
+    try:
+        check_private(folder, root_of(folder))
+    except OSError as error:
+        return Setting(folder, False, f"it is not used: {error}")
     return Setting(folder, True, "by default" if word in _ON else f"{VARIABLE} names the folder")
 
 
@@ -97,20 +107,24 @@ def use_compilation_cache(
 
     Nothing is changed where you set `jax_compilation_cache_dir` yourself and give no folder, where
     `jax_enable_compilation_cache` or the environment variable `SNPJAX_COMPILATION_CACHE` turns it
-    off, or where the folder cannot be made. JAX's warnings about entries that it cannot read or
-    write are ignored from then on. Any number of processes may share a folder.
+    off, where the folder cannot be made, or where others may write to it. JAX's warnings about
+    entries that it cannot read or write are ignored from then on. Any number of processes may
+    share a folder.
 
     **Arguments:**
 
     - `folder`: by default what `SNPJAX_COMPILATION_CACHE` names, else `snpjax/compiled` in the
       user's cache folder. Programs are kept in a subfolder for each kind of processor, so that
-      different machines may share it. Whoever may write to it can run code as you.
+      different machines may share it. Whoever may write to it could run code as you, so it is
+      created for you alone, and used only if it belongs to you, is no link, and neither the group
+      nor others may write to it. The same holds for its parents within the user's cache folder.
     - `max_bytes`: the programs that were not used for the longest time are removed beyond this
       size, when a process starts and after every 64 programs that it writes.
 
     **Returns:** the subfolder for this machine, or `None` if nothing was changed.
 
-    **Raises:** `ValueError` for a negative `max_bytes`.
+    **Raises:** `ValueError` for a negative `max_bytes`, and for a `folder` that others may
+    write to.
     """
     if max_bytes < 0:
         raise ValueError(f"max_bytes is {max_bytes}. Give the size of the folder in bytes.")
@@ -127,8 +141,13 @@ def use_compilation_cache(
     root = found.folder if folder is None else Path(folder)
     assert root is not None
     try:
-        place = root.expanduser().absolute() / machine_name()
-        place.mkdir(parents=True, exist_ok=True)
+        root = root.expanduser().absolute()
+        place = root / machine_name()
+        create_private(place, root_of(root))
+    except UnsafeFolder as error:
+        if folder is not None:
+            raise ValueError(f"Compiled programs are not kept in {folder}: {error}.") from None
+        return None
     except (OSError, RuntimeError):
         return None
     _keeper().keep(place, max_bytes)
@@ -144,11 +163,6 @@ def use_compilation_cache(
     # Where an entry is broken, or cannot be written, the program is compiled.
     warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache")
     return place
-
-
-def kept_in() -> Path | None:
-    """The subfolder in which this process keeps programs, if it does."""
-    return _keeper().place
 
 
 @dataclass
@@ -188,9 +202,9 @@ def entries(root: Path) -> Iterator[Entry]:
                 if not file.name.endswith(_SUFFIX):
                     continue
                 with contextlib.suppress(OSError):  # another process has removed it
-                    about = file.stat()
+                    about = file.stat(follow_symlinks=False)
                     used = max(about.st_atime, about.st_mtime)
-                    is_checked = not about.st_mode & _WRITABLE
+                    is_checked = not about.st_mode & _WRITABLE and not _is_of_another(about)
                     yield Entry(Path(file.path), about.st_size, used, is_checked)
 
 
@@ -200,7 +214,7 @@ def clear(root: Path) -> list[Entry]:
     for entry in found:
         _remove(entry.path)
     for place in _places(root):
-        for tables in place.glob("*.lark"):  # of a parser
+        for tables in place.glob("*.lark"):  # of parsers, which earlier versions kept
             _remove(tables)
         with contextlib.suppress(OSError):  # another process has just written to it
             place.rmdir()
@@ -227,7 +241,8 @@ def _verified(path: Path) -> bool:
     """Whether a program is whole; it is then marked, else removed. One that is just being written
     is removed too, and written again when it is next compiled."""
     try:
-        data = path.read_bytes()
+        is_foreign = _is_of_another(path.lstat())
+        data = b"" if is_foreign else path.read_bytes()
     except OSError:
         return False
     try:
@@ -242,6 +257,14 @@ def _verified(path: Path) -> bool:
     return True
 
 
+def _is_of_another(about: os.stat_result) -> bool:
+    """Whether an entry is a link or belongs to somebody else, who wrote it when the folder was
+    open to others."""
+    if sys.platform == "win32":
+        return False
+    return stat.S_ISLNK(about.st_mode) or about.st_uid not in (os.geteuid(), 0)
+
+
 def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
         if os.name == "nt":  # Windows removes no file that is read-only
@@ -251,7 +274,8 @@ def _remove(path: Path) -> None:
 
 def _places(root: Path) -> list[Path]:
     try:
-        return [path for path in root.iterdir() if re.fullmatch("[0-9a-f]{16}", path.name)]
+        names = [path for path in root.iterdir() if re.fullmatch("[0-9a-f]{16}", path.name)]
+        return [path for path in names if not path.is_symlink()]
     except OSError:
         return []
 

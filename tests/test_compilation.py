@@ -120,26 +120,51 @@ main()
     assert seen[0] == seen[1] and seen[0][1]
 
 
-def test_tables_of_parsers_are_kept_too(counted, tmp_path):
+def test_nothing_is_unpickled_from_the_folder(counted, tmp_path):
+    """Tables of parsers are not kept: Lark stores them as pickles."""
     code = """
-from lark import lark
+import pickle
 from snpjax.check.query.parse import parse_query
 
-tables = place / "snpjax.check.lark"
-{}
+pickle.load = pickle.loads = pickle.Unpickler = None
+for path in [place / "snpjax.check.lark", place / "snpjax.io.plingua.lark"]:
+    path.write_bytes(b"poison")
 parse_query("always x <= 2")
+snp.read("examples/natural_numbers.pli")
 """
-
-    def read(before):
-        counted(code.format(before), tmp_path)
-
-    kept = "lark.load_grammar = None  # is not needed"
-    read("assert not tables.exists()")
-    read(kept)
-    read("tables.write_bytes(tables.read_bytes()[:99])")  # a broken one is replaced
-    read(kept)
+    counted(code, tmp_path)
     compilation.clear(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(monkeypatch, tmp_path):
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o777)
+    monkeypatch.setenv("SNPJAX_COMPILATION_CACHE", str(folder))
+    setting = compilation.setting()
+    assert not setting.is_on
+    assert (
+        setting.reason == f"it is not used: others may write to {folder} (run: chmod go-w {folder})"
+    )
+    assert "state: off (it is not used: others may write" in invoke("cache", "info").output
+    assert use_compilation_cache() is None
+    with pytest.raises(ValueError, match="Compiled programs are not kept in .*: others may write"):
+        use_compilation_cache(folder)
+    assert list(folder.iterdir()) == []
+
+
+def test_programs_behind_links_are_not_used(tmp_path):
+    place = tmp_path / _HERE
+    outside = stored(tmp_path, "outside", "one", 1000, 0)
+    place.mkdir()
+    (place / "one-cache").symlink_to(outside)
+    (tmp_path / _ELSEWHERE).symlink_to(outside.parent)
+    compilation.tidy(place, 10**6)
+    assert programs(tmp_path) == [] and outside.exists()
+    compilation.clear(tmp_path)
+    assert outside.exists()
 
 
 def test_processes_share_an_empty_folder(counted, tmp_path):

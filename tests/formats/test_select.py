@@ -616,6 +616,17 @@ def test_many_writers_leave_whole_files(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_measurements_in_a_folder_of_others_are_ignored(tmp_path):
+    key = {"a": "b"}
+    cache.write(tmp_path / "kept", key, {"CSR": 1.0})
+    assert cache.read(tmp_path / "kept", key) == {"CSR": 1.0}
+    (tmp_path / "kept").chmod(0o777)
+    with pytest.warns(cache.CacheIgnored, match="others may write to"):
+        assert cache.read(tmp_path / "kept", key) is None
+    with pytest.warns(cache.CacheIgnored, match="not kept"):
+        cache.write(tmp_path / "kept", key, {"CSR": 2.0})
+
+
 def test_where_the_cache_is(monkeypatch, tmp_path):
     monkeypatch.setenv("SNPJAX_CACHE", str(tmp_path))
     assert cache.cache_folder() == tmp_path

@@ -15,9 +15,9 @@ from pathlib import Path
 import jax
 import jaxlib.version
 
+from .._platform.caches import check_private, create_private, root_of, user_cache
 from ..atomic import atomic_write
 from ..strict_json import parse_json
-from ..user_cache import user_cache
 from .candidates import LAYOUT_SET, feasible
 from .decision import Question
 
@@ -56,6 +56,7 @@ def read(folder: Path, key: Mapping[str, str]) -> dict[str, float] | None:
     cannot be used is none, with a warning."""
     path = _path(folder, key)
     try:
+        check_private(folder, root_of(folder))
         held = parse_json(path.read_bytes())
         if held["key"] != dict(key):
             raise ValueError("it is of another key")
@@ -76,7 +77,7 @@ def write(folder: Path, key: Mapping[str, str], seconds: Mapping[str, float]) ->
     path = _path(folder, key)
     text = json.dumps({"key": dict(key), "seconds": dict(seconds)}, indent=1)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        create_private(folder, root_of(folder))
         atomic_write(path, text)
     except OSError as error:
         warnings.warn(
