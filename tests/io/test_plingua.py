@@ -18,7 +18,7 @@ from snpjax import (
 from snpjax.io import ReadError, ReadWarning
 from snpjax.io.plingua import read_plingua
 from snpjax.io.source import Source
-from tests.support.helpers import PAIR, SHARED, needs_shared
+from tests.support.helpers import PAIR, sample_file
 
 
 RING = """@model<spiking_psystems>
@@ -639,13 +639,12 @@ def test_mutations_raise_nothing_but_read_errors(data):
 
 
 def sample(name, level="extended"):
-    text = (SHARED / "samples" / "plingua" / name).read_text()
+    text = sample_file(f"plingua/{name}").read_text()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReadWarning)
         return read_plingua(Source(name, text), level)
 
 
-@needs_shared
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
@@ -667,7 +666,6 @@ def test_samples_that_read(name, sizes):
     assert (len(system.neurons), len(system.rules), len(system.synapses)) == sizes
 
 
-@needs_shared
 @pytest.mark.parametrize(
     ("name", "level", "message"),
     [
@@ -686,7 +684,6 @@ def test_samples_that_are_refused(name, level, message):
     assert message in str(caught.value)
 
 
-@needs_shared
 def test_repeated_labels_of_a_sample():
     system = sample("declarations.pli")
     assert {n.name: n.spikes for n in system.neurons if n.label == "jn{1}"} == {
@@ -705,7 +702,6 @@ def test_calls_that_make_too_much_are_stopped(monkeypatch):
     assert "make more than 1,000 neurons" in errors(text)["3:1"]
 
 
-@needs_shared
 @pytest.mark.slow
 def test_a_sample_of_a_million_rules_at_level_strict():
     system = sample("sorting_network_1024.pli", "strict")

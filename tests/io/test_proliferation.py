@@ -25,11 +25,10 @@ from tests.support import command
 from tests.support.helpers import REPOSITORY, needs_shared
 
 
-FORMATS = CASES / "formats"
+FORMATS = REPOSITORY / "tests" / "cases" / "proliferation" / "formats"
 
 
-@needs_shared
-def test_published_files_are_read_and_refused_as_they_should_be():
+def test_files_are_read_and_refused_as_they_should_be():
     wanted = json.loads((FORMATS / "expect.json").read_text())
     for name, histogram in wanted["histogram"].items():
         found = read_histogram(FORMATS / name)

@@ -83,6 +83,14 @@ def load_cases(folder: str, *, schema: str) -> list[Any]:
     return [pytest.param(case, id=case["name"]) for case in cases if case["schema"] == schema]
 
 
+def sample_file(name: str) -> Path:
+    """A model file of tests/cases/samples, or of another author beside the repository; a test is
+    skipped without it."""
+    paths = [root / "samples" / name for root in (CASES, SHARED)]
+    path = next((path for path in paths if path.exists()), None)
+    return path or pytest.skip(needs_shared.kwargs["reason"])
+
+
 def case_system(case: dict[str, Any], *, level: Any = "extended") -> snp.SpikingSystem:
     """The system of a case file of schema snpjax-case/1."""
     neurons = case_neurons(case)
