@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import stat
 from bisect import bisect_right
 from collections import OrderedDict
@@ -70,13 +71,32 @@ class Piece:
     offset: int
 
 
-def load(path: str | os.PathLike[str], *, may_be_empty: bool = False) -> Source:
+#: How files that are not text begin, what they are, and what to do instead.
+_BINARY = (
+    (
+        re.compile(rb"FCS\d\.\d"),
+        "an FCS file, the events of a cytometer",
+        "export the channel as a histogram: two columns of text, fluorescence and count",
+    ),
+    (re.compile(rb"\x1f\x8b"), "compressed with gzip", "decompress it"),
+    (re.compile(rb"PK\x03\x04(?s:.*?)xl/"), "an Excel workbook", "save the sheet as .csv"),
+    (re.compile(rb"PK\x03\x04"), "a zip archive", "extract the file that is meant"),
+    (re.compile(rb"\xd0\xcf\x11\xe0"), "an old Office document", "save it as text"),
+    (re.compile(rb"\x89HDF\r\n\x1a\n"), "an HDF5 file", "export the data as text"),
+)
+_EMPTY = "the file is empty (write a model into it)"
+
+
+def load(
+    path: str | os.PathLike[str], *, may_be_empty: bool = False, empty: str = _EMPTY
+) -> Source:
     """Read the text of a file.
 
     **Arguments:**
 
     - `path`: the file.
     - `may_be_empty`: accept a file without text.
+    - `empty`: the message for a file without text.
 
     **Returns:** the text, with `\\n` at the end of each line.
 
@@ -94,10 +114,11 @@ def load(path: str | os.PathLike[str], *, may_be_empty: bool = False) -> Source:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"the file cannot be read: {reason} (check the name and the permissions)"
         raise file_error(name, message) from None
-    return replace(decoded(name, data, may_be_empty=may_be_empty), is_file=True)
+    source = decoded(name, data, may_be_empty=may_be_empty, empty=empty)
+    return replace(source, is_file=True)
 
 
-def decoded(name: str, data: bytes, *, may_be_empty: bool = False) -> Source:
+def decoded(name: str, data: bytes, *, may_be_empty: bool = False, empty: str = _EMPTY) -> Source:
     """Decode the bytes of a file.
 
     **Arguments:**
@@ -105,17 +126,22 @@ def decoded(name: str, data: bytes, *, may_be_empty: bool = False) -> Source:
     - `name`: the name of the file, for error messages.
     - `data`: its bytes, in UTF-8.
     - `may_be_empty`: accept a file without text.
+    - `empty`: the message for a file without text.
 
     **Returns:** the text, with `\\n` at the end of each line.
 
-    **Raises:** `ReadError` for a file that is empty (unless `may_be_empty`) or not UTF-8.
+    **Raises:** `ReadError` for a file that is of a known binary format, is empty (unless
+    `may_be_empty`) or not UTF-8.
     """
+    for beginning, what, fix in _BINARY:
+        if beginning.match(data, 0, 4096):
+            raise file_error(name, f"this is {what}, not text ({fix})")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _not_utf8(name, data, error) from None
     if not may_be_empty and (not text or text.isspace()):
-        raise file_error(name, "the file is empty (write a model into it)")
+        raise file_error(name, empty)
     return Source(name, text.replace("\r\n", "\n"))
 
 

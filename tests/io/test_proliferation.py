@@ -17,6 +17,7 @@ from snpjax.io.proliferation import (
     read_types,
     write_histogram,
     write_model,
+    write_table,
     write_types,
 )
 from tests.proliferation.test_calibrate import BINS, BOUNDS, on_axis, population
@@ -79,6 +80,59 @@ def test_every_error_of_a_histogram_is_told_at_its_place(tmp_path, text, said):
     with pytest.raises(ReadError) as error:
         read_histogram(path)
     assert all(fragment in str(error.value) for fragment in said), str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1.5,5\n20,7\n",
+        "1.5 , 5\n20, 7\n",
+        "FITC-A,count\n1.5,5\n20,7\n",
+        "FITC A;count\n1.5;5\n20;7\n",
+        "1,5;5\n20;7\n",
+        "FITC A\tcount\n1.5\t5\n20\t7\n",
+        "1,5\t5\n20\t7\n",
+        "# of an instrument\n1,5 5,0\n20 7\n",
+        "1,50;5\n20,000;7\n",
+        "fluorescence,cells,rest,go,sd\n1.5,5,4,1,0.5\n20,7,7,0,1.5\n",
+    ],
+)
+def test_columns_of_other_instruments(tmp_path, text):
+    path = tmp_path / "h.csv"
+    path.write_text(text)
+    assert read_histogram(path) == pr.Histogram([1.5, 20.0], [5, 7])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"1,234;5\n20;7\n", "h:1:1: line 1: the comma of '1,234' is ambiguous (write decimals"),
+        (b"1,5;1,000\n", "h:1:5: line 1: the comma of '1,000' is ambiguous"),
+        (b"1,5;5\n2.5;7\n", "h:1:1: line 1: the comma of '1,5' is ambiguous"),
+        (b"1,5,7\n2,5,7\n", "3 columns, expected 2 (write fluorescence and count; commas separate"),
+        (b"count,FITC-A\n5,1\n", "line 1: the first column is 'count' (write fluorescence first"),
+        (b"FITC count\n5 1\n", "'FITC' is not a number (remove a header, or begin it with #)"),
+        (b"FCS3.1          58\xac", "h: this is an FCS file, the events of a cytometer, not text"),
+        (b"\x1f\x8b\x08", "this is compressed with gzip, not text (decompress it)"),
+        (b"PK\x03\x04 xl/book.xml", "this is an Excel workbook, not text (save the sheet as .csv)"),
+        (b"PK\x03\x04 other", "this is a zip archive, not text"),
+        (b"\x89HDF\r\n\x1a\n", "this is an HDF5 file, not text"),
+        (b" \n", "h: the file is empty, and a histogram is missing (write fluorescence and count"),
+    ],
+)
+def test_columns_that_are_none(tmp_path, content, said):
+    path = tmp_path / "h"
+    path.write_bytes(content)
+    with pytest.raises(ReadError) as error:
+        read_histogram(path)
+    assert said in str(error.value) and "\n" not in str(error.value).strip()[:150]
+
+
+def test_a_table_is_read_again(tmp_path):
+    table = pr.SparseHistogram(np.array([1.5, 20.0]), np.array([5, 7]), np.array([[4, 7], [1, 0]]))
+    for name, names in (("t.csv", None), ("t.csv", ("rest", "go")), ("t.txt", None)):
+        write_table(table, tmp_path / name, names=names)
+        assert read_histogram(tmp_path / name) == pr.Histogram([1.5, 20.0], [5, 7])
 
 
 def test_what_is_written_is_read_again(tmp_path):
