@@ -204,11 +204,7 @@ class AllToAll(AbstractComputed):
         _check_weight(self.weight)
 
     def check(self, num_sources: int, num_targets: int) -> None:
-        if not self.self_edges and num_sources != num_targets:
-            raise ValueError(
-                f"All-to-all without self-edges needs equal sizes, but there are {num_sources} "
-                f"sources and {num_targets} targets. Set `self_edges=True`, or change a size."
-            )
+        _check_self_edges(self.self_edges, num_sources, num_targets)
 
     def _stored(self, num_sources: int, num_targets: int) -> AbstractWindowed:
         self.check(num_sources, num_targets)
@@ -378,11 +374,13 @@ class Pairs(ComparedByValue, AbstractListed):
 @dataclass(frozen=True)
 class RandomInDegree(AbstractListed):
     """Each target has `in_degree` different sources, uniformly drawn and independent of the other
-    targets. The same seed and sizes give the same graph."""
+    targets; without `self_edges`, none of its own number. The same arguments and sizes give the
+    same graph."""
 
     in_degree: int
     seed: int
     weight: int = 1
+    self_edges: bool = True
 
     def __post_init__(self) -> None:
         _check_weight(self.weight)
@@ -391,16 +389,18 @@ class RandomInDegree(AbstractListed):
         _check_seed(self.seed)
 
     def check(self, num_sources: int, num_targets: int) -> None:
-        if num_targets and self.in_degree > num_sources:
+        _check_self_edges(self.self_edges, num_sources, num_targets)
+        most = num_sources if self.self_edges else num_sources - 1
+        if num_targets and self.in_degree > most:
             raise ValueError(
-                f"`in_degree` is {self.in_degree}, but there are only {num_sources} different "
-                "sources. Reduce it."
+                f"`in_degree` is {self.in_degree}, but there are only {most} different sources. "
+                "Reduce it."
             )
 
     def _listed(self, num_sources: int, num_targets: int, targets: range) -> tuple[Edges, int]:
         self.check(num_sources, num_targets)
         blocks = [
-            self._sources(number, len(block), num_sources)[some]
+            self._sources(number, block, num_sources)[some]
             for number, block, some in _blocks(num_targets, targets)
         ]
         sources = np.concatenate([np.zeros((0, self.in_degree), np.int32), *blocks])
@@ -416,16 +416,24 @@ class RandomInDegree(AbstractListed):
         self.check(len(x), num_targets)
         total = np.zeros(num_targets)
         for number, block, _ in _blocks(num_targets, range(num_targets)):
-            sources = self._sources(number, len(block), len(x))
+            sources = self._sources(number, block, len(x))
             for slot in range(self.in_degree):
                 total[block.start : block.stop] += x[sources[:, slot]]
         return _times(self.weight, total)
 
     def _sources(
-        self, block: int, num_targets: int, num_sources: int
+        self, number: int, block: range, num_sources: int
     ) -> Int[np.ndarray, "targets slots"]:
         """Those of the targets in a block, of a number."""
-        random = _random(self.seed, block)
+        if self.self_edges:
+            return self._drawn(number, len(block), num_sources)
+        others = self._drawn(number, len(block), num_sources - 1)
+        return others + (others >= np.asarray(block, np.int32)[:, None]).astype(np.int32)
+
+    def _drawn(
+        self, number: int, num_targets: int, num_sources: int
+    ) -> Int[np.ndarray, "targets slots"]:
+        random = _random(self.seed, number)
         if num_targets == 0 or 2 * self.in_degree <= num_sources:
             return _subsets(random, num_targets, self.in_degree, num_sources)
         others = _subsets(random, num_targets, num_sources - self.in_degree, num_sources)
@@ -437,12 +445,13 @@ class RandomInDegree(AbstractListed):
 
 @dataclass(frozen=True)
 class RandomPairs(AbstractListed):
-    """Each source reaches each target with the same probability, independently. The same seed and
-    sizes give the same graph."""
+    """Each source reaches each target with the same probability, independently; without
+    `self_edges`, none of its own number. The same seed and sizes give the same graph."""
 
     probability: float
     seed: int
     weight: int = 1
+    self_edges: bool = True
 
     def __post_init__(self) -> None:
         _check_weight(self.weight)
@@ -451,12 +460,13 @@ class RandomPairs(AbstractListed):
         _check_seed(self.seed)
 
     def check(self, num_sources: int, num_targets: int) -> None:
-        del num_sources, num_targets
+        _check_self_edges(self.self_edges, num_sources, num_targets)
 
     def _listed(self, num_sources: int, num_targets: int, targets: range) -> tuple[Edges, int]:
+        self.check(num_sources, num_targets)
         found = [np.zeros((2, 0), np.int32)]
         for number, block, some in _blocks(num_targets, targets):
-            pairs = self._pairs(number, num_sources * len(block))
+            pairs = self._pairs(number, block, num_sources)
             target, source = np.divmod(pairs, max(num_sources, 1))
             kept = slice(*np.searchsorted(target, (some.start, some.stop)))
             target += block.start - targets.start
@@ -467,24 +477,32 @@ class RandomPairs(AbstractListed):
     def num_edges(self, num_sources: int, num_targets: int) -> int:
         """As in `AbstractGraph`; the graph is drawn for it, a block at a time."""
         blocks = _blocks(num_targets, range(num_targets))
-        return sum(len(self._pairs(n, num_sources * len(block))) for n, block, _ in blocks)
+        return sum(len(self._pairs(number, block, num_sources)) for number, block, _ in blocks)
 
     def arrivals(self, x: OfSources, num_targets: int) -> OfTargets:
         """As in `AbstractGraph`; the graph is drawn for it, a block at a time."""
         total = np.zeros(num_targets)
         for number, block, _ in _blocks(num_targets, range(num_targets)):
-            pairs = self._pairs(number, len(x) * len(block))
+            pairs = self._pairs(number, block, len(x))
             target, source = np.divmod(pairs, max(len(x), 1))
             terms = _times(self.weight, x[source])
             total[block.start : block.stop] = _totals(target, terms, len(block))
         return total
 
-    def _pairs(self, block: int, num_pairs: int) -> Int[np.ndarray, " edges"]:
-        """The numbers of the chosen pairs of a block, ascending: the gaps between them are
-        geometric."""
+    def _pairs(self, number: int, block: range, num_sources: int) -> Int[np.ndarray, " edges"]:
+        """The numbers of the chosen pairs of a block, ascending: source + target * num_sources,
+        with targets counted within the block."""
+        pairs = self._drawn(number, num_sources * len(block))
+        if self.self_edges or num_sources == 0:
+            return pairs
+        target, source = np.divmod(pairs, num_sources)
+        return pairs[source != target + block.start]
+
+    def _drawn(self, number: int, num_pairs: int) -> Int[np.ndarray, " edges"]:
+        """Those with self-edges: the gaps between them are geometric."""
         if self.probability == 0:
             return np.zeros(0, np.int64)
-        random = _random(self.seed, block)
+        random = _random(self.seed, number)
         expected = num_pairs * self.probability
         size = int(expected + 4 * np.sqrt(expected)) + 16
         chosen, reached = [], -1
@@ -503,20 +521,21 @@ class Procedural(AbstractComputed):
     """Random edges that each product computes again from the seed: nothing is stored.
 
     Either `in_degree` edges into each target, whose sources may repeat and then add up, or each
-    pair with the same `probability`. Other edges than those of `RandomInDegree` and `RandomPairs`
-    with the same seed.
+    pair with the same `probability`; without `self_edges`, none between the same numbers. Other
+    edges than those of `RandomInDegree` and `RandomPairs` with the same seed.
     """
 
     seed: int
     in_degree: int | None = None
     probability: float | None = None
     weight: int = 1
+    self_edges: bool = True
 
     def __post_init__(self) -> None:
         _check_weight(self.weight)
         if (self.in_degree is None) == (self.probability is None):
             raise ValueError("Give either `in_degree` or `probability`.")
-        self._stored(1, 1)
+        self._stored(2, 2)  # what its layout refuses
 
     def check(self, num_sources: int, num_targets: int) -> None:
         self._stored(num_sources, num_targets)
@@ -534,7 +553,9 @@ class Procedural(AbstractComputed):
         return _times(self.weight, np.full(num_targets, bound))
 
     def _stored(self, num_sources: int, num_targets: int) -> AbstractWindowed:
+        _check_self_edges(self.self_edges, num_sources, num_targets)
         sizes = {"num_sources": num_sources, "num_targets": num_targets}
+        sizes["self_edges"] = self.self_edges
         if self.in_degree is not None:
             return implicit.FixedInDegree(in_degree=self.in_degree, seed=self.seed, **sizes)
         assert self.probability is not None
@@ -701,6 +722,14 @@ def _check_weight(weight: Any) -> Int[np.ndarray, "..."]:
     limit = np.iinfo(np.int32)
     is_small = array.size == 0 or (limit.min <= array.min() and array.max() <= limit.max)
     return array.astype(np.int32 if is_small else np.int64)
+
+
+def _check_self_edges(self_edges: bool, num_sources: int, num_targets: int) -> None:
+    if not self_edges and num_sources != num_targets:
+        raise ValueError(
+            f"A graph without self-edges needs equal sizes, but there are {num_sources} sources "
+            f"and {num_targets} targets. Set `self_edges=True`, or change a size."
+        )
 
 
 def _check_seed(seed: int) -> None:

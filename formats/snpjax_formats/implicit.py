@@ -237,8 +237,9 @@ class FixedInDegree(AbstractWindowed, AbstractDescribed, AbstractUntrained):
     """Every target has `in_degree` random sources, which are computed again in each product:
     nothing is stored.
 
-    The k-th source of target t is `hashed_pair(seed, t, k) % num_sources`, with k counted from 0.
-    Sources may repeat; such parallel edges add up. The remainder makes a source likelier than
+    The k-th source of target t is `hashed_pair(seed, t, k) % num_sources`, with k counted from 0;
+    without `self_edges` that among the other `num_sources - 1`. Sources may repeat; such parallel
+    edges add up. The remainder makes a source likelier than
     another by at most `num_sources / 2^32`.
     """
 
@@ -248,12 +249,13 @@ class FixedInDegree(AbstractWindowed, AbstractDescribed, AbstractUntrained):
     seed: int = eqx.field(static=True)
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
+    self_edges: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self):
         _check_seed(self.seed)
         if self.in_degree < 0:
             raise ValueError(f"`in_degree` is {self.in_degree}. Use at least 0.")
-        if self.num_sources == 0 and self.in_degree * self.num_targets > 0:
+        if self._num_candidates == 0 and self.in_degree * self.num_targets > 0:
             raise ValueError("There are no sources to draw from. Use an `in_degree` of 0.")
 
     def multiply(self, x: BySource, *, accumulate: DTypeLike) -> ByTarget:
@@ -289,8 +291,15 @@ class FixedInDegree(AbstractWindowed, AbstractDescribed, AbstractUntrained):
         """The source in one slot of each of `size` targets from `first` on."""
         target = jnp.arange(size, dtype=jnp.uint32) + first.astype(jnp.uint32)
         slots = jnp.full_like(target, slot)
-        hashed = hashed_pair(self.seed, target, slots)
-        return (hashed % np.uint32(self.num_sources)).astype(jnp.int32)
+        return self._source_of(target, slots).astype(jnp.int32)
+
+    def _source_of(self, target: Words, slot: Words) -> Words:
+        source = hashed_pair(self.seed, target, slot) % np.uint32(max(self._num_candidates, 1))
+        return source if self.self_edges else source + (source >= target).astype(np.uint32)
+
+    @property
+    def _num_candidates(self) -> int:
+        return self.num_sources - (not self.self_edges)
 
     def edges(self) -> Edges:
         return self.edges_into(range(self.num_targets))
@@ -298,7 +307,7 @@ class FixedInDegree(AbstractWindowed, AbstractDescribed, AbstractUntrained):
     def edges_into(self, targets: range) -> Edges:
         target = np.arange(targets.start, targets.stop, dtype=np.uint32).repeat(self.in_degree)
         slot = np.tile(np.arange(self.in_degree, dtype=np.uint32), len(targets))
-        source = hashed_pair(self.seed, target, slot) % np.uint32(max(self.num_sources, 1))
+        source = self._source_of(target, slot)
         source, target = source.astype(np.int32), target.astype(np.int32) - targets.start
         return Edges(source, target, None, self.num_sources, len(targets)).canonical()
 
@@ -307,9 +316,10 @@ class FixedProbability(AbstractWindowed, AbstractDescribed, AbstractUntrained):
     """Each source reaches each target with the same probability, independently; the edges are
     computed again in each product, and nothing is stored.
 
-    There is an edge from s to t where `hashed_pair(seed, s, t) < round(probability * 2^32)`. A
-    product hashes every pair, whatever the probability: it takes O(sources x targets) time, and is
-    for graphs that fit no memory, or for crowded ones.
+    There is an edge from s to t where `hashed_pair(seed, s, t) < round(probability * 2^32)`, and,
+    without `self_edges`, where s differs from t. A product hashes every pair, whatever the
+    probability: it takes O(sources x targets) time, and is for graphs that fit no memory, or for
+    crowded ones.
     """
 
     built_from: ClassVar[str] = "draws its own edges"
@@ -318,6 +328,7 @@ class FixedProbability(AbstractWindowed, AbstractDescribed, AbstractUntrained):
     seed: int = eqx.field(static=True)
     num_sources: int = eqx.field(static=True)
     num_targets: int = eqx.field(static=True)
+    self_edges: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self):
         _check_seed(self.seed)
@@ -389,7 +400,8 @@ class FixedProbability(AbstractWindowed, AbstractDescribed, AbstractUntrained):
         limit = self._limit()
         if limit == 0:
             return jnp.zeros(shape, bool)
-        return hashed_pair(self.seed, *pair) <= np.uint32(limit - 1)
+        is_edge = hashed_pair(self.seed, *pair) <= np.uint32(limit - 1)
+        return is_edge if self.self_edges else is_edge & (row != column)
 
     def _limit(self) -> int:
         return round(self.probability * 2**32)  # 2^32 itself is not a uint32
@@ -404,8 +416,9 @@ class FixedProbability(AbstractWindowed, AbstractDescribed, AbstractUntrained):
         for first in range(0, self.num_sources, size):
             source = np.arange(first, min(first + size, self.num_sources), dtype=np.uint32)
             pair = np.broadcast_arrays(source[:, None], target[None, :])
-            chosen = np.nonzero(hashed_pair(self.seed, *pair) < self._limit())
-            parts.append(np.stack(chosen) + [[first], [0]])
+            is_edge = hashed_pair(self.seed, *pair) < self._limit()
+            is_edge &= self.self_edges | (pair[0] != pair[1])
+            parts.append(np.stack(np.nonzero(is_edge)) + [[first], [0]])
         source, target = np.concatenate(parts, axis=1).astype(np.int32)
         return Edges(source, target, None, self.num_sources, len(targets)).canonical()
 

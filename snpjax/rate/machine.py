@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from snpjax_formats import AbstractLayout, Edges
 
-from ..choice import AbstractChoice
+from ..choice import AbstractChoice, FirstChoice
 from ..machine import AbstractMachine, Record, fresh_state
 from ..results import RESULTS
 from .equation import Derivative, Update, Variables
@@ -90,7 +90,8 @@ class RateMachine(AbstractMachine):
         return fresh_state(RateState(jnp.zeros((), jnp.int32), variables, past, weights))
 
     def step(self, state: RateState, choice: AbstractChoice) -> tuple[RateState, Record]:
-        del choice  # everything is determined
+        if not isinstance(choice, FirstChoice):
+            raise ValueError("A rate network chooses nothing. Leave `choice` out.")
         if state.step.ndim:
             return jax.vmap(self._step, in_axes=-1, out_axes=-1)(state)
         return self._step(state)

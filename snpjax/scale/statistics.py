@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Num, PyTree
 
+from .._text.counts import plural
 from ..machine import Record
 
 
@@ -112,6 +113,13 @@ class ComputedNumbers(AbstractStatistic[np.ndarray]):
         return like, like, like  # steps, and those of the first two spikes
 
     def update(self, carry: PyTree, state: PyTree, record: Record) -> PyTree:
+        num = 0 if record.output is None else len(record.output)
+        if not 0 <= self.output < num:
+            raise ValueError(
+                f"`observe` is ComputedNumbers(output={self.output}), but the model has "
+                f"{plural(num, 'output')} of spikes. Give the place of an output neuron, or "
+                "another statistic, such as Distribution."
+            )
         steps, first, second = carry
         steps = steps + 1
         emits = record.output[self.output] != 0

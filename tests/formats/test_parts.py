@@ -84,6 +84,8 @@ PLACED = [
     (graphs.Intervals([0, 3, 1, 7], [4, 9, 1, 8], weight=3), (4, 9)),
     (graphs.Procedural(5, in_degree=3, weight=-2), (6, 7)),
     (graphs.Procedural(5, probability=0.4), (6, 7)),
+    (graphs.Procedural(5, in_degree=3, self_edges=False), (7, 7)),
+    (graphs.Procedural(5, probability=0.4, self_edges=False), (7, 7)),
 ]
 
 

@@ -2,7 +2,7 @@
 dense oracles."""
 
 import re
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from functools import partial
 
 import equinox as eqx
@@ -410,9 +410,11 @@ def implicit_layouts():
         FixedInDegree(70, 7, 50, 4),
         FixedInDegree(0, 7, 0, 4),
         FixedInDegree(3, 7, 5, 0),
+        FixedInDegree(3, 7, 5, 5, False),
         FixedProbability(0.3, 7, 50, 20),
         FixedProbability(1.0, 7, 5, 2),
         FixedProbability(0.0, 7, 5, 2),
+        FixedProbability(1.0, 7, 5, 5, False),
         FixedProbability(0.5, 7, 0, 2),
         FixedProbability(0.5, 7, 2, 0),
     ]
@@ -700,9 +702,11 @@ def descriptions():
         (graphs.Pairs([], []), [(0, 0), (2, 3)]),
         (graphs.RandomInDegree(3, 0), [(3, 5), (40, 30), (4, 6), (0, 0)]),
         (graphs.RandomInDegree(0, 0, 7), [(0, 5), (2, 2)]),
+        (graphs.RandomInDegree(2, 0, self_edges=False), [(6, 6), (3, 3), (0, 0)]),
         (graphs.RandomPairs(0.3, 1, -2), [(20, 30), (0, 4), (4, 0)]),
         (graphs.RandomPairs(1, 1), [(3, 4)]),
         (graphs.RandomPairs(0.0, 1), [(3, 4)]),
+        (graphs.RandomPairs(0.6, 1, self_edges=False), [(7, 7), (1, 1), (0, 0)]),
         (graphs.Blocks([[1, 0], [-2, 3], [0, 4]]), [(6, 8), (3, 2), (0, 4), (3, 0)]),
         (graphs.Blocks(np.zeros((0, 2), int)), [(0, 4)]),
     ]
@@ -739,6 +743,31 @@ def test_description_equals_its_edges(graph, sizes):
             reached = np.bincount(edges.target[edges.source == 0], minlength=num_targets) > 0
             expected = np.where(reached, np.inf, arrives)
             assert graph.arrivals(x, num_targets).tolist() == expected.tolist()
+
+
+RANDOM = (
+    graphs.RandomInDegree(4, 1, self_edges=False),
+    graphs.RandomInDegree(1, 1, self_edges=False),
+    graphs.RandomPairs(1.0, 1, self_edges=False),
+    graphs.Procedural(1, in_degree=4, self_edges=False),
+    graphs.Procedural(1, probability=1.0, self_edges=False),
+)
+
+
+@pytest.mark.parametrize("graph", RANDOM, ids=repr)
+def test_random_graphs_without_self_edges(graph):
+    """No node reaches itself, and every other one may be reached."""
+    dense = dense_of(graph.edges(5, 5))
+    assert not dense.diagonal().any()
+    many = [dense_of(replace(graph, seed=seed).edges(5, 5)) for seed in range(60)]
+    assert ((np.sum(many, axis=0) > 0) == ~np.eye(5, dtype=bool)).all()
+    with pytest.raises(ValueError, match="without self-edges needs equal sizes, but .* 5 sources"):
+        graph.check(5, 6)
+
+
+def test_an_in_degree_without_self_edges_has_one_source_less():
+    with pytest.raises(ValueError, match="`in_degree` is 5, but there are only 4 different"):
+        graphs.RandomInDegree(5, 0, self_edges=False).check(5, 5)
 
 
 def test_what_descriptions_mean():

@@ -45,6 +45,7 @@ NUMBERS = st.floats(-1, 1, width=32).map(lambda x: round(x, 3))
 
 #: Few, so that programs are shared: the gain of each population, and whether it is an update.
 KINDS = ((("relu", False), ("tanh", False)), (("identity", False), ("tanh", True)))
+FIRST = snp.FirstChoice()
 DELAY = 2  # of the second projection
 
 
@@ -254,7 +255,7 @@ def test_pairs_without_an_edge_stay_none(layout):
         [rate.RateProjection("x", "x", edges, plasticity=learning, layout=layout)],
     )
     machine = snp.lower(network).machine
-    state, _ = machine.step(machine.init(), snp.FirstChoice())
+    state, _ = machine.step(machine.init(), FIRST)
     r = np.asarray(state.variables["x"]["r"])
     listed = machine.edges(0, state)
     np.testing.assert_array_equal((listed.source, listed.target), pairs)
@@ -262,12 +263,14 @@ def test_pairs_without_an_edge_stay_none(layout):
     np.testing.assert_allclose(listed.value, new, rtol=1e-5)
     assert all(np.count_nonzero(x) == 3 for x in jax.tree.leaves(state.weights))
     assert machine.edges(0).value.tolist() == edges.value.tolist()
-    slopes = eqx.filter_grad(lambda m: jnp.sum(m.step(state, None)[0].variables["x"]["r"]))(machine)
+    slopes = eqx.filter_grad(lambda m: jnp.sum(m.step(state, FIRST)[0].variables["x"]["r"]))(
+        machine
+    )
     assert all(np.count_nonzero(x) == 0 for x in jax.tree.leaves(slopes.deliveries))
     fixed = snp.lower(
         rate.RateNetwork(network.populations, [rate.RateProjection("x", "x", edges, layout=layout)])
     ).machine
-    total = lambda m: jnp.sum(m.step(m.init(), None)[0].variables["x"]["r"])  # noqa: E731
+    total = lambda m: jnp.sum(m.step(m.init(), FIRST)[0].variables["x"]["r"])  # noqa: E731
     (slopes,) = jax.tree.leaves(eqx.filter_grad(total)(fixed).deliveries)
     assert np.count_nonzero(slopes) == 3
 
