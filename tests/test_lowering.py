@@ -81,9 +81,11 @@ def test_what_a_machine_honours_changes_no_end(model, option):
     if option == "observe":
         assert solution.paths == 2
         return
+    if model == "batch":
+        solution, usual = solution[0], usual[0]
     assert np.all(np.asarray(solution.steps) == np.asarray(usual.steps))
     if option == "save":
-        trajectory = (solution[0] if model == "batch" else solution).trajectory
+        trajectory = solution.trajectory
         assert trajectory.saved.every == 2
         if trajectory.states is not None:
             rows = {len(x) for x in jax.tree.leaves(trajectory.states)}

@@ -555,11 +555,14 @@ class Procedural(AbstractComputed):
     def _stored(self, num_sources: int, num_targets: int) -> AbstractWindowed:
         _check_self_edges(self.self_edges, num_sources, num_targets)
         sizes = {"num_sources": num_sources, "num_targets": num_targets}
-        sizes["self_edges"] = self.self_edges
         if self.in_degree is not None:
-            return implicit.FixedInDegree(in_degree=self.in_degree, seed=self.seed, **sizes)
+            return implicit.FixedInDegree(
+                in_degree=self.in_degree, seed=self.seed, self_edges=self.self_edges, **sizes
+            )
         assert self.probability is not None
-        return implicit.FixedProbability(probability=self.probability, seed=self.seed, **sizes)
+        return implicit.FixedProbability(
+            probability=self.probability, seed=self.seed, self_edges=self.self_edges, **sizes
+        )
 
 
 @dataclass(frozen=True, eq=False)

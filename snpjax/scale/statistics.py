@@ -113,8 +113,9 @@ class ComputedNumbers(AbstractStatistic[np.ndarray]):
         return like, like, like  # steps, and those of the first two spikes
 
     def update(self, carry: PyTree, state: PyTree, record: Record) -> PyTree:
-        num = 0 if record.output is None else len(record.output)
-        if not 0 <= self.output < num:
+        trains = record.output
+        num = 0 if trains is None else len(trains)
+        if trains is None or not 0 <= self.output < num:
             raise ValueError(
                 f"`observe` is ComputedNumbers(output={self.output}), but the model has "
                 f"{plural(num, 'output')} of spikes. Give the place of an output neuron, or "
@@ -122,7 +123,7 @@ class ComputedNumbers(AbstractStatistic[np.ndarray]):
             )
         steps, first, second = carry
         steps = steps + 1
-        emits = record.output[self.output] != 0
+        emits = trains[self.output] != 0
         second = jnp.where(emits & (first > 0) & (second == 0), steps, second)
         first = jnp.where(emits & (first == 0), steps, first)
         return steps, first, second
