@@ -100,7 +100,7 @@ class DeviceSearch(Generic[ConfigurationsT, StepsT]):
     def _first_memory(self) -> SearchMemory:
         """The initial configuration, or those that were saved."""
         model, limits, budget = self.model, self.limits, self.budget
-        chunk, most = model.given_sizes[0], limits.most + 3 * max(model.given_sizes)
+        chunk, most = model.sizes[0], limits.most + 3 * max(model.sizes)
         how = {"seed": limits.seed, "is_exact": limits.is_exact}
         begins_on_host = limits.begins_on_host or not limits.is_exact
         if self.saved.restored is None:

@@ -66,12 +66,12 @@ def next_extent(
     if wanted <= now.capacity and (2 * wanted <= now.places or now.places == MAX_PLACES):
         return now
     available = free()
-    much = _much() if available is None else min(_much(), (available + now.num_bytes) // _LITTLE)
+    little = much() if available is None else min(much(), (available + now.num_bytes) // _LITTLE)
     capacity, places = now.capacity, now.places
     if wanted > capacity:
-        capacity = grown(capacity, wanted, now.row, much, devices)
+        capacity = grown(capacity, wanted, now.row, little, devices)
     if 2 * wanted > places:
-        places = max(places, places_for(wanted, much, devices))
+        places = max(places, places_for(wanted, little, devices))
     usual = Extent(capacity, now.row, places)
     if usual == now or available is None:
         return usual
@@ -108,21 +108,31 @@ def _last(now: Extent, wanted: int, available: int, most: int) -> Extent | None:
     return of(max(capacity, wanted))
 
 
-def grown(capacity: int, wanted: int, row: int, much: int | None = None, devices: int = 1) -> int:
+def rows_without_need(row: int, devices: int = 1) -> int:
+    """The number of rows of `row` bytes, a power of two, that each device may take without need."""
+    return power_of_two(much() // devices // max(row, 1))
+
+
+def power_of_two(most: int) -> int:
+    """The largest power of two up to a number; at least 1."""
+    return 1 << max(most.bit_length() - 1, 0)
+
+
+def grown(capacity: int, wanted: int, row: int, little: int | None = None, devices: int = 1) -> int:
     """The capacity of a larger store, of which each device has a part, with rows of `row` bytes.
-    All of them together may take `much` bytes without need."""
-    much = (_much() if much is None else much) // devices
-    growth = _GROWTH if _GROWTH * wanted * row <= much else 2
+    All of them together may take `little` bytes without need."""
+    little = (much() if little is None else little) // devices
+    growth = _GROWTH if _GROWTH * wanted * row <= little else 2
     growth = _FIRST_GROWTH if wanted <= _FIRST_GROWTH * FIRST_CAPACITY // devices else growth
     return min(max(growth * capacity, 1 << (wanted - 1).bit_length()), MAX_CONFIGURATIONS)
 
 
-def places_for(wanted: int, much: int | None = None, devices: int = 1) -> int:
+def places_for(wanted: int, little: int | None = None, devices: int = 1) -> int:
     """Of a table for that many configurations, of which each device has one."""
-    much = (_much() if much is None else much) // devices
+    little = (much() if little is None else little) // devices
     if 2 * wanted > MAX_HALF_FULL:
         return MAX_HALF_FULL if wanted <= MAX_HALF_FULL // 4 * 3 else MAX_PLACES
-    growth = _GROWTH if 8 * wanted * _GROWTH <= much else 2
+    growth = _GROWTH if 8 * wanted * _GROWTH <= little else 2
     places = max(2 * growth * wanted, 4 * FIRST_CAPACITY // devices)
     return min(1 << (places - 1).bit_length(), MAX_HALF_FULL)
 
@@ -137,5 +147,6 @@ def fewest_places(wanted: int) -> int:
     return min(unit * -(-least // unit), MAX_PLACES)
 
 
-def _much() -> int:
+def much() -> int:
+    """The bytes that a search may take without need."""
     return _MUCH if jax.default_backend() == "cpu" else _GPU_MUCH

@@ -37,6 +37,7 @@ from ..machine import (
 )
 from .dot import to_dot
 from .edges import GraphEdges
+from .extent import power_of_two
 from .language import halting_trains, intervals
 from .nodes import to_networkx
 from .packing import Packing
@@ -343,7 +344,7 @@ class Graph(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
         if not isinstance(machine, RedundantChoices) or not machine.has_redundant_choices:
             return self
         kept, numbers = [], []
-        for block in _blocks(self.edges.num_all):
+        for block in self._blocks(self.edges.num_all):
             edges = np.arange(block.start, block.stop)
             sources = self._source_of(edges)
             choices = self.edges.choices(edges, sources)
@@ -354,23 +355,33 @@ class Graph(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
 
     def _padded(self, numbers: Int[np.ndarray, " some"]) -> Iterator[Int[np.ndarray, " block"]]:
         """Numbers in blocks, the last one padded with 0; at least one block."""
-        most = _NUMBERS_IN_BLOCK // self.packing.num_fields
-        sizes = [size for size in _BLOCKS if size <= max(most, _BLOCKS[0])]
+        most = self._most_in_block()
+        sizes = [size for size in _BLOCKS if size <= most] or [most]
         block = next((size for size in sizes if size >= len(numbers)), sizes[-1])
         for start in range(0, max(len(numbers), 1), block):
             own = numbers[start : start + block]
             yield np.pad(own, (0, block - len(own)))
 
+    def _most_in_block(self) -> int:
+        """The number of configurations that are examined together at most."""
+        return power_of_two(_NUMBERS_IN_BLOCK // max(self.packing.num_fields, 1))
+
+    def _blocks(self, size: int) -> Iterator[slice]:
+        """The range of that many configurations or edges, in parts; at least one."""
+        step = min(_BLOCKS[-1], self._most_in_block())
+        for start in range(0, max(size, 1), step):
+            yield slice(start, min(start + step, size))
+
     def map(self, function: Callable[[ConfigurationsT], np.ndarray]) -> np.ndarray:
         """What `function` says of each configuration: it is given them block by block, and returns
         an array whose first axis is theirs."""
-        blocks = _blocks(self.num_configurations)
+        blocks = self._blocks(self.num_configurations)
         asked = elementwise(function)
         return np.concatenate([asked(self.configurations(block)) for block in blocks])
 
     def map_transitions(self, function: Callable[[StepsT], np.ndarray]) -> np.ndarray:
         """What `function` says of each edge, see `map`."""
-        blocks = _blocks(self.num_choices)
+        blocks = self._blocks(self.num_choices)
         asked = elementwise(function)
         return np.concatenate([asked(self.transitions(block)) for block in blocks])
 
@@ -549,7 +560,7 @@ class Graph(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
     def bounds(self) -> dict[str, tuple[int, int]]:
         """The least and the largest number of spikes of every neuron, or of tokens of every place,
         of what was found; where neurons divide, of all neurons with each label together."""
-        blocks = _blocks(self.num_configurations)
+        blocks = self._blocks(self.num_configurations)
         some = [self._counts(self.configurations(own)) for own in blocks]
         low = np.min([counts.min(axis=0) for counts in some], axis=0).tolist()
         high = np.max([counts.max(axis=0) for counts in some], axis=0).tolist()
@@ -565,7 +576,7 @@ class Graph(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
         """What no choice selects: neuron, or label, and number of a rule; of a net the name of a
         transition."""
         used = set()
-        for block in _blocks(self.num_choices):
+        for block in self._blocks(self.num_choices):
             used |= self.schema.selected(self.transitions(block))
         return [one for one in self.schema.alternatives if one not in used]
 
@@ -608,12 +619,6 @@ class Graph(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
 def missed_text(missed: float) -> str:
     """The probability that a configuration is missing, if there is one."""
     return f"; one is missed with probability {missed:.1e} at most" if missed else ""
-
-
-def _blocks(size: int) -> Iterator[slice]:
-    """The range of this many, in parts; at least one."""
-    for start in range(0, max(size, 1), _BLOCKS[-1]):
-        yield slice(start, min(start + _BLOCKS[-1], size))
 
 
 def _concatenated(blocks: Iterator[PyTree], size: int) -> PyTree:

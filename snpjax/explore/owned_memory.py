@@ -10,7 +10,15 @@ from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Int, UInt32
 
 from ..scale.mesh import CONFIGURATIONS, placed, replicated
-from .extent import FIRST_CAPACITY, MAX_CONFIGURATIONS, Extent, grown, next_extent, places_for
+from .extent import (
+    FIRST_CAPACITY,
+    MAX_CONFIGURATIONS,
+    Extent,
+    grown,
+    next_extent,
+    places_for,
+    rows_without_need,
+)
 from .memory_limits import usable_bytes
 from .owners import (
     ALL,
@@ -56,7 +64,8 @@ class OwnedMemory:
         self.nums = np.bincount(owners, minlength=self.devices).astype(np.int32)
         wanted = int(self.nums.max()) + window
         first, row = max(FIRST_CAPACITY // self.devices, 1), 4 * packing.num_words + self._beside
-        capacity = grown(first, wanted, row, devices=self.devices)
+        usual = grown(first, wanted, row, devices=self.devices)
+        capacity = max(min(usual, rows_without_need(row, self.devices)), wanted)
         at = owners.astype(np.int64) * capacity + rows_of(owners, self.devices)
         store = np.zeros((self.devices * capacity, packing.num_words), np.uint32)
         store[at] = words
@@ -131,7 +140,7 @@ class OwnedMemory:
         # The old ones go before the new ones come.
         empty = placed(jnp.zeros(self.devices, jnp.int32), NamedSharding(self.mesh, SPLIT))
         self.own = self.own._replace(table=empty)
-        part = part_of(self.capacity)
+        part = part_of(self.packing.num_fields, self.capacity)
         made = program(table_of, self.mesh, (SPLIT, ALL), SPLIT, places=places, part=part)
         self.own = self.own._replace(table=made(self.own.store, self.nums))
 
@@ -140,7 +149,7 @@ class OwnedMemory:
         free = usable_bytes(self.mesh)
         if free is not None and 4 * packing.num_words * self.capacity > free:
             return False
-        part = part_of(self.capacity)
+        part = part_of(self.packing.num_fields, self.capacity)
         made = program(repacked, self.mesh, (SPLIT, ALL, ALL, ALL), SPLIT, part=part)
         new = replicated(packing, self.mesh)
         store = made(self.own.store, self.nums, self.packing_everywhere, new)
@@ -155,7 +164,7 @@ class OwnedMemory:
 
     def most_fields(self) -> UInt32[np.ndarray, " fields"]:
         """The largest value of every field, of all configurations."""
-        part = part_of(self.capacity)
+        part = part_of(self.packing.num_fields, self.capacity)
         made = program(most_of, self.mesh, (SPLIT, ALL, ALL), ALL, part=part)
         return np.asarray(made(self.own.store, self.nums, self.packing_everywhere))
 
@@ -174,7 +183,7 @@ def rows_of(
 def owners_of(
     packing: Packing, words: UInt32[np.ndarray, "configurations words"], devices: int
 ) -> Int[np.ndarray, " configurations"]:
-    size = min(part_of(), len(words))
+    size = min(part_of(packing.num_fields), len(words))
     found = []
     for start in range(0, len(words), size):
         some = words[start : start + size]

@@ -11,6 +11,7 @@ from jaxtyping import Array, Int, UInt, UInt32
 from snpjax_formats import device_array
 
 from .._tiered import tiered
+from .extent import rows_without_need
 from .host_arrays import own_rows
 from .packing import Packing
 from .search import ChunkNumbers, Made, Outcome
@@ -77,7 +78,7 @@ def parts(
 ) -> Iterator[tuple[np.int32, UInt[Array, "fields part"]]]:
     """The fields of all configurations, part after part. With a capacity, which they do not exceed,
     the last part may begin again in the one before it."""
-    size = part_of(capacity)
+    size = part_of(memory.packing.num_fields, capacity)
     for start in range(0, memory.found.most_num, size):
         at = start if capacity is None else min(start, capacity - size)
         yield np.int32(at), _unpacked(memory.packing, memory.block(at, size))
@@ -90,7 +91,7 @@ def repacked_rows(
     if old.is_same(new):
         yield rows
         return
-    size = part_of()
+    size = part_of(old.num_fields)
     for start in range(0, len(rows), size):
         some = rows[start : start + size]
         fields = unpacked_rows(old, some, size)
@@ -111,9 +112,11 @@ def padded_words(rows: UInt32[np.ndarray, "some words"], size: int) -> UInt32[Ar
     return device_array(padded)
 
 
-def part_of(capacity: int | None = None) -> int:
-    """How many configurations of a store are examined together."""
+def part_of(num_fields: int, capacity: int | None = None) -> int:
+    """The number of configurations of a store that are examined together: fewer of those whose
+    fields take much memory."""
     size = _PART if jax.default_backend() == "cpu" else _GPU_PART
+    size = min(size, rows_without_need(4 * num_fields))
     return size if capacity is None else min(size, capacity)
 
 

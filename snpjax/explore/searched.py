@@ -19,6 +19,7 @@ from ..machine import (
     StepsT,
     follows,
 )
+from .extent import power_of_two, rows_without_need
 from .graph import Stop
 from .memory_limits import usable_bytes
 from .packing import Packing
@@ -110,17 +111,20 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
         self.sizes = self._fitting_sizes()
 
     def _fitting_sizes(self) -> tuple[int, ...]:
-        """The sizes of chunks for which there is memory, in any case the smallest, and a power of
-        two in place of those that are too large."""
-        sizes, free = self.given_sizes, usable_bytes(self.mesh)
+        """The sizes of chunks for which there is memory, and a power of two in place of those that
+        are too large. The smallest takes no more than may be taken without need, whatever the
+        `limit`, and makes one successor at least."""
+        given, each = self.given_sizes, self._bytes_of_successor
+        first, free = min(given[0], rows_without_need(each)), usable_bytes(self.mesh)
+        if free is not None:
+            first = min(first, power_of_two(free // _SHARE // each))
         if self.limit is not None:
             free = self.limit if free is None else min(free, self.limit)
-        if free is None:
-            return sizes
-        most = free // _SHARE // self._bytes_of_successor
-        fitting = tuple(size for size in sizes if size == sizes[0] or size <= most)
-        largest = 1 << max(most.bit_length() - 1, 0)
-        return fitting if fitting == sizes or largest <= fitting[-1] else (*fitting, largest)
+        most = given[-1] if free is None else free // _SHARE // each
+        fitting = (first, *(size for size in given[1:] if size <= most))
+        largest = power_of_two(most)
+        is_cut = len(fitting) < len(given) and largest > fitting[-1]
+        return (*fitting, largest) if is_cut else fitting
 
     def working_bytes(self, chunks: int) -> int:
         """What that many of the largest chunks take while they are made."""

@@ -164,7 +164,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
             words = found.block(0, len(found))
             host.remove(found)
         owners = owners_of(packing, words, self.devices)
-        window = Sizes.of(model.given_sizes[0], self.devices).window
+        window = Sizes.of(model.sizes[0], self.devices).window
         self.memory = OwnedMemory(packing, words, owners, mesh, window, edges=self.edges)
         self._take_machine()
         self.record = SearchRecord(host, edges=self.edges, most=self.most)
@@ -201,7 +201,7 @@ class ShardedSearch(Generic[ConfigurationsT, StepsT]):
         """The words of configurations from `low` to `high`, in the order of their numbers."""
         store = self.memory.stored()
         found = np.empty((high - low, self.memory.packing.num_words), np.uint32)
-        size = part_of()
+        size = part_of(self.memory.packing.num_fields)
         for start in range(low, high, size):
             some = found[start - low : start - low + size]
             numbers = np.minimum(np.arange(start, start + size), high - 1)

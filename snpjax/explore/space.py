@@ -12,7 +12,7 @@ from snpjax_formats import device_array
 
 from .._tiered import tiered
 from ..machine import Enumerable
-from .extent import FIRST_CAPACITY, Extent, next_extent, places_for
+from .extent import FIRST_CAPACITY, Extent, next_extent, places_for, rows_without_need
 from .memory_limits import Budget
 from .packing import Packing
 from .search import StateSpace
@@ -41,7 +41,9 @@ class GrowingSet:
         cls, row: UInt32[np.ndarray, "1 words"], chunk: int, budget: Budget, most: int
     ) -> "GrowingSet":
         """With the initial configuration alone."""
-        store = filled((max(FIRST_CAPACITY, 4 * chunk), row.shape[1]), np.uint32(0))
+        num_words = row.shape[1]
+        capacity = min(max(FIRST_CAPACITY, 4 * chunk), rows_without_need(4 * num_words))
+        store = filled((max(capacity, 1 + chunk), num_words), np.uint32(0))
         store = written(store, device_array(row), np.int32(0))
         table = first_table(places_for(1 + chunk), row)
         num = device_array(1, jnp.int32)

@@ -8,7 +8,7 @@ from jaxtyping import Array, UInt32
 from snpjax_formats import device_array
 
 from ..machine import Enumerable
-from .extent import Extent, next_extent
+from .extent import Extent, next_extent, rows_without_need
 from .host_arrays import HostArray
 from .memory_limits import Budget
 from .packing import Packing
@@ -48,7 +48,7 @@ class WordsOnDevice:
         if extent is None:
             return None
         store = filled((extent.capacity, packing.num_words), np.uint32(0))
-        size = part_of(extent.capacity)
+        size = part_of(packing.num_fields, extent.capacity)
         for start in range(0, num, size):
             at = min(start, extent.capacity - size)
             rows = words.block(at, at + size)
@@ -85,7 +85,10 @@ class WordsOnDevice:
 
     def rows(self, low: int, high: int) -> UInt32[np.ndarray, "some words"]:
         found = np.empty((high - low, self.packing.num_words), np.uint32)
-        size = max(part_of(), _COPIED)
+        size = max(
+            part_of(self.packing.num_fields),
+            min(_COPIED, rows_without_need(4 * self.packing.num_words)),
+        )
         for at in range(low, high, size):
             some = found[at - low : at - low + size]
             some[:] = np.asarray(self.block(at, size)).T[: len(some)]

@@ -10,7 +10,18 @@ import pytest
 
 import snpjax as snp
 from snpjax._tiered import Tiered
-from snpjax.explore import Stop, explore, host_arrays, owned_memory, sharded
+from snpjax.explore import (
+    Stop,
+    device_search,
+    explore,
+    extent,
+    graph as graph_module,
+    host_arrays,
+    owned_memory,
+    search_memory,
+    sharded,
+)
+from snpjax.explore.memory_limits import Budget
 from snpjax.explore.words_on_device import WordsOnDevice
 from tests.support.graphs import assert_is_beginning, assert_same_graph
 from tests.support.known_graphs import countdown
@@ -201,3 +212,23 @@ def test_a_search_over_a_mesh(monkeypatch, expected):
         (assert_same_graph if is_complete else assert_is_beginning)(graph, expected)
         stops.append(graph.stop)
     assert stops[0] is Stop.OUT_OF_MEMORY
+
+
+def test_arrays_of_large_models_are_bounded_before_they_are_made(monkeypatch, expected):
+    """One successor may take more than a chunk of small ones; the graph is the same."""
+    monkeypatch.setattr(extent, "_MUCH", 2**10)
+    monkeypatch.setattr(graph_module, "_NUMBERS_IN_BLOCK", 8)
+    made, successors = [], device_search.successors
+
+    def make(*args, chunk):
+        made.append(chunk)
+        return successors(*args, chunk=chunk)
+
+    monkeypatch.setattr(device_search, "successors", make)
+    graph = explore(SYSTEM, chunks=CHUNKS)
+    assert_same_graph(graph, expected)
+    assert graph.bounds() == expected.bounds()
+    assert max(made) < CHUNKS[0]
+    first = WordsOnDevice.first(graph.machine, 1, Budget(snp.MemoryLimits()), 100)
+    assert 4 * first.packing.num_words * first.found.capacity <= 2**10
+    assert search_memory.part_of(2**8) == 1
