@@ -24,7 +24,7 @@ def requirements() -> list[str]:
 
 def oldest() -> Iterator[str]:
     for requirement in requirements():
-        found = re.fullmatch(r"([\w.-]+)>=([\d.]+)", requirement)
+        found = re.fullmatch(r"([\w.-]+)>=([\d.]+)(,<[\d.]+)?", requirement)
         if found:
             yield f"{found[1]}=={found[2]}"
 

@@ -195,6 +195,22 @@ def test_files_of_the_repository_are_yaml():
         assert isinstance(yaml.safe_load(path.read_text()), dict), path
 
 
+def test_index_leads_to_every_page():
+    root = REPOSITORY / "docs"
+    seen, waiting = set(), [root / "index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in seen:
+            seen.add(page)
+            links = re.findall(r"\]\(([\w./]+\.(?:md|py))", page.read_text(encoding="utf-8"))
+            paths = ((page.parent / link).resolve() for link in links if page.suffix == ".md")
+            waiting += [path for path in paths if path.is_relative_to(root) and path.exists()]
+    generated = {root / folder for folder in _GENERATED}
+    pages = {page for page in root.rglob("*.md") if generated.isdisjoint(page.parents)}
+    pages |= {*root.glob("tutorials/*.py")}
+    assert pages - seen == set()
+
+
 def test_readme_is_short():
     assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 160
 
