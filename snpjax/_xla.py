@@ -3,6 +3,8 @@ kernel, results moved to the host in one piece, and 64-bit arrays without JAX's 
 
 import contextlib
 import itertools
+import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +31,41 @@ _KERNEL_VERSIONS = frozenset({"0.10.2", "0.11.2"})
 # as many steps of a small system; on a CPU nothing moves, and a piece takes a few microseconds.
 _MAX_PARCEL = {"cpu": 2**16}
 _MAX_PARCEL_ELSEWHERE = 2**24
+
+
+@dataclass
+class _Process:
+    """This process: whether it is the fork of one that had used JAX, whose threads it lacks."""
+
+    is_fork_of_user: bool = False
+
+    def after_fork(self) -> None:
+        # JAX has no public question for this, but refuses this change once it is in use.
+        config: Any = jax.config
+        number = config.jax_num_cpu_devices
+        try:
+            config.update("jax_num_cpu_devices", max(number, 0) + 1)
+            config.update("jax_num_cpu_devices", number)
+        except RuntimeError:
+            self.is_fork_of_user = True
+
+
+_process = _Process()
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_process.after_fork)
+
+
+def refuse_fork(call: str) -> None:
+    """Refuse to compute in a forked process, which would wait for ever.
+
+    **Raises:** `RuntimeError` if JAX was used before this process was forked.
+    """
+    if _process.is_fork_of_user:
+        raise RuntimeError(
+            f"`snpjax.{call}` cannot work in a process that was forked after JAX was used: it "
+            "would wait for threads that only the parent has. Start processes with "
+            '`multiprocessing.get_context("spawn")` or `"forkserver"`.'
+        )
 
 
 def materialize(holds: Bool[Array, ""], function: Callable[[], T]) -> T:

@@ -18,6 +18,7 @@ from jax.extend.core import get_opaque_trace_state
 from jax.sharding import Mesh
 from jaxtyping import PyTree
 
+from ._xla import refuse_fork
 from .choice import AbstractChoice, FirstChoice
 from .machine import (
     AnySolution,
@@ -158,7 +159,9 @@ def as_integer(name: str, number: object) -> int:
 
 
 def refuse_tracers(call: str, instead: str, arguments: PyTree) -> None:
-    """**Raises:** `TypeError` if a host function is called while JAX traces."""
+    """**Raises:** `TypeError` if a host function is called while JAX traces; `RuntimeError` in a
+    process that was forked after JAX was used."""
+    refuse_fork(call)
     is_traced = get_opaque_trace_state() != _untraced()
     if is_traced or any(isinstance(x, Tracer) for x in jax.tree.leaves(arguments)):
         raise TypeError(

@@ -1,5 +1,7 @@
 """What works around the compiler."""
 
+import os
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -37,3 +39,56 @@ def test_versions_that_are_not_listed_take_the_plain_path(monkeypatch):
     other = jax.jit(lambda x: plain(x))
     assert MARK not in other.lower(x).as_text()
     assert all(map(np.array_equal, other(x), expected))
+
+
+_FORKED = """
+import os, sys, warnings
+import jax
+import numpy as np
+import snpjax as snp
+from snpjax import learn
+from snpjax import proliferation
+
+warnings.simplefilter("ignore")  # JAX and Python warn of any fork
+system = snp.SpikingSystem([snp.Neuron("x", 1, ["a -> a"])])
+calls = {
+    "run": lambda: snp.run(system),
+    "explore": lambda: snp.explore(system),
+    "check": lambda: snp.check(system, "always x <= 1"),
+    "prove": lambda: snp.prove(system, "always x <= 1"),
+    "learn.fit": lambda: learn.fit(None, None, None, (), key=None),
+    "proliferation.expected": lambda: proliferation.expected(None),
+    "proliferation.simulate": lambda: proliferation.simulate(None, key=None),
+}
+
+def fork():
+    sys.stdout.flush()
+    if os.fork():
+        os.wait()
+        return
+    for name, call in calls.items():
+        try:
+            call()
+        except RuntimeError as error:
+            print(name, error)
+        except Exception as error:
+            print(name, type(error))
+    sys.stdout.flush()
+    os._exit(0)
+
+calls, all_calls = {"run": calls["run"]}, calls
+fork()
+jax.random.key(0)
+calls = all_calls
+fork()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_forked_processes_refuse_to_compute():
+    lines = python("-c", _FORKED).splitlines()
+    names = "run explore check prove learn.fit proliferation.expected proliferation.simulate"
+    assert [line.partition(" ")[0] for line in lines] == names.split()
+    for name, line in zip(names.split(), lines, strict=True):
+        assert f"`snpjax.{name}` cannot work in a process that was forked" in line
+        assert '"spawn"' in line

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
 from .._text.counts import plural
 from .._text.pickling import PickledError
-from .._xla import fetched
+from .._xla import fetched, refuse_fork
 from ..explore.patience import Patience
 from ..lowering import as_integer
 from ..memory import Footprint, check_fits, compiled_bytes
@@ -200,6 +200,7 @@ def fit(
     `NotEnoughMemory` for batches that do not fit in memory; `CheckpointError` for checkpoints of
     another call.
     """
+    refuse_fork("learn.fit")
     _check_functions(loss, optimiser)
     check_key(key)
     columns = columns_of(data, "data")

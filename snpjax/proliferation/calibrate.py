@@ -12,6 +12,7 @@ from jax.sharding import Mesh
 from jaxtyping import Float
 from scipy.optimize import minimize
 
+from .._xla import refuse_fork
 from ..memory import Footprint, check_fits
 from ..scale.checkpoint import Checkpoint, checkpoints_of
 from ..scale.shares import Crew, spread, summed
@@ -116,6 +117,7 @@ def calibrate(
     order; `NotEnoughMemory` for more starts than fit in memory; `Unresolved` for an sd that may
     become too small for the duration; `CheckpointError` for checkpoints of another call.
     """
+    refuse_fork("proliferation.calibrate")
     if same_axis:
         check_same_axis(model.initial, observed)
     if starts < 1:

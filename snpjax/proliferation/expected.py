@@ -7,7 +7,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._xla import precision
+from .._xla import precision, refuse_fork
 from .binning import NO_BIN, AbstractBins, BinRule, bins_of_model
 from .family import family_means, family_second_moments
 from .law import Gamma, Normal
@@ -155,6 +155,7 @@ def expected(model: ProliferationModel, *, dtype: type = np.float64) -> Expected
     divisions than any dilution shows), and for a gamma law of a shape below 0.7 that is not an
     integer.
     """
+    refuse_fork("proliferation.expected")
     paired = [_by_pairs(cell_type, model.duration) for cell_type in model.types]
     program, parameters = lower(
         model, second_moments=[not is_paired for is_paired in paired], dtype=dtype

@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray
 from snpjax_formats import bucket, free_bytes
 
 from .._text.counts import plural
+from .._xla import refuse_fork
 from ..memory import Footprint, check_fits
 from ..scale.checkpoint import Checkpoint, checkpoints_of
 from ..scale.shares import Crew, on_each, spread, summed
@@ -152,6 +153,7 @@ def simulate(
     `NotEnoughMemory` for more runs than fit in memory; `CheckpointError` for checkpoints of another
     call.
     """
+    refuse_fork("proliferation.simulate")
     num_runs = 1 if runs is None else operator.index(runs)
     if num_runs < 1:
         raise ValueError(f"`runs` is {runs}. Give 1 or more runs, or None for a single one.")
