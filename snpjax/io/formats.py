@@ -309,7 +309,7 @@ FORMATS: tuple[Format, ...] = (
         "TAPAAL",
         "net",
         (".tapn",),
-        _later(".sleptsov.pnml:read_pnml"),
+        _later(".sleptsov.pnml:read_tapn"),
         options=_OF_PNML,
         rule="petri",
         help="one net without times",
@@ -400,6 +400,31 @@ FORMATS: tuple[Format, ...] = (
     ),
 )
 
+_EXPORT = "export the net as PNML there, and read that file"
+_CONVERT = "convert it to PNML with a tool that imports it, such as"
+#: Suffixes of nets of other tools: what such a file is, and how to get a file that is read.
+_OF_OTHER_TOOLS: dict[str, tuple[str, str]] = {
+    ".pnpro": ("a project of GreatSPN's editor", "export its net there as PNML or GreatSPN .net"),
+    ".tpn": ("the format TPN of Woflan, ProM or Tina", f"{_CONVERT} ProM or Tina's ndrio"),
+    **dict.fromkeys((".lola", ".llnet", ".owfn"), ("a net of LoLA", f"{_CONVERT} PNAPI's petri")),
+    **dict.fromkeys(
+        (".spn", ".spped", ".spept", ".spstochpn", ".spcontped", ".sptpt", ".andl", ".cpn_andl"),
+        ("a net of Snoopy or Marcie", f"{_EXPORT} (Snoopy imports ANDL)"),
+    ),
+    **dict.fromkeys(
+        (".colextpn", ".colpn", ".colstochpn", ".candl"),
+        ("a coloured net of Snoopy", "unfold it in Snoopy, and export that net as PNML"),
+    ),
+    ".pnt": ("a net of INA", f"{_CONVERT} Snoopy"),
+    ".apnn": ("a net in APNN", f"{_CONVERT} Snoopy"),
+    ".cpn": (
+        "a coloured net of CPN Tools",
+        "unfold it, and save the net with plain tokens as PNML",
+    ),
+    ".work": ("a model of Workcraft", _EXPORT),
+    ".yasper": ("a net of Yasper", _EXPORT),
+}
+
 #: Where the files of each kind of model are read and written.
 _FUNCTIONS: dict[Holds, str] = {
     "system": "snp.read and snp.write, snpjax convert",
@@ -480,6 +505,9 @@ def check_suffix(path: str | os.PathLike[str], holds: Holds, source: Source | No
     if told is not None and told.kind != holds:
         raise WrongKind(name, *told)
     if not _of_suffix(path, holds):
+        if suffix in _OF_OTHER_TOOLS:
+            tool, fix = _OF_OTHER_TOOLS[suffix]
+            raise file_error(name, f"{tool} is not read ({fix})")
         raise file_error(name, f"unknown suffix {suffix!r} ({read_are(holds)}; or give format=)")
 
 

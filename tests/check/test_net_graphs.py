@@ -256,3 +256,15 @@ def test_files_of_a_graph_are_whole(tmp_path):
             with pytest.raises(ValueError, match="edges were not kept"):
                 write_graph(graph, Path(folder) / f"g.{suffix}")
         assert list(Path(folder).iterdir()) == []
+
+
+def test_numbers_of_more_than_32_bits_get_advice_that_exists():
+    net = snp.SleptsovNet(
+        [2**31], inputs=Arcs.of([(0, 0, 2**30)]), outputs=Arcs.of([]), rule=Petri()
+    )
+    assert snp.run(net).steps == 2
+    for search in (snp.explore, lambda net: snp.check(net, "eventually halted")):
+        with pytest.raises(ValueError, match=r"in which `explore` and `check` count \(scale the"):
+            search(net)
+    with pytest.raises(snp.QueryError, match="explored up to 2147483647; scale the model down"):
+        snp.check(net, "always p1 <= 2147483648")

@@ -614,3 +614,69 @@ def test_every_seed_of_another_tool_is_written_as_pnml():
     for format in ("tapn", "pipe", "greatspn"):
         net = parse(SEEDS[format][0], format)
         assert parse(written(net, "pnml"), "pnml") == net
+
+
+# Files of other tools that users sent
+
+
+def count(net: SleptsovNet) -> tuple[int, int]:
+    return net.num_places, len(net.inputs) + len(net.outputs)
+
+
+def test_the_type_and_the_default_delay_of_tina():
+    delay = (
+        '<delay><interval xmlns="http://www.w3.org/1998/Math/MathML" closure="{}"><cn>{}</cn>'
+        "<ci>infty</ci></interval></delay>"
+    )
+    start = (
+        '<pnml><net id="n" type="http://www.laas.fr/tina/tpn"><place id="p"/><transition id="t">'
+    )
+    end = '</transition><arc id="a" source="p" target="t"/></net></pnml>'
+    assert parse(start + delay.format("closed-open", 0) + end, "pnml") == petri_net("t: p ->")
+    for timed in (delay.format("closed-open", 1), delay.format("open", 0)):
+        with pytest.raises(snp.ReadError, match="<delay> in <transition>"):
+            parse(start + timed + end, "pnml")
+        net, dropped = remarks(start + timed + end, "pnml", drop_time=True)
+        assert net == petri_net("t: p ->") and len(dropped) == 1
+
+
+def test_tapaal_may_repeat_ids_of_arcs():
+    arcs = '<arc id="{}" source="p" target="t"/><arc id="{}" source="t" target="p"/>'
+    for ids in (("a", "a"), ("p", "page")):
+        assert count(parse(PAGE.format(NODES + arcs.format(*ids)), "tapn")) == (1, 2)
+    for text, format in ((arcs.format("a", "a"), "pnml"), ('<place id="p"/>', "tapn")):
+        with pytest.raises(snp.ReadError, match="the id '[ap]' is there twice"):
+            parse(PAGE.format(NODES + text), format)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tr go p*2 -> q  pl p (4)  pl q\n",
+        "tr go\n  p*2\n  -> q\npl p\n\t(4)\npl q",
+        "pl p (4) # pl r\npl q lb q {a b} tr go p*2 # of two\n -> q",
+        "tr go p*2 -> q nt n 0 {tr x y -> z} pl p (4)",
+    ],
+)
+def test_line_ends_of_tina_are_blanks(text):
+    net = parse(text, "net")
+    places = {name: net.place(name) for name in net.place_names}
+    assert set(places) == {"p", "q"} and net.marking[places["p"]] == 4
+    assert net.inputs.triples() == [(places["p"], 0, 2)]
+    assert net.outputs.triples() == [(places["q"], 0, 1)]
+
+
+def test_nodes_of_tina_may_be_called_like_keywords():
+    net = petri_net("tr: pl -> net\nlb: net -> nt pl", {"pl": 1})
+    assert parse(written(net, "net"), "net") == net
+    assert parse("pl net (2)\ntr tr net -> pl\n", "net").place_names == ("net", "pl")
+
+
+@pytest.mark.parametrize("suffix", [".PNPRO", ".tpn", ".lola", ".spn", ".andl", ".pnt", ".apnn"])
+def test_formats_of_other_tools_are_named_with_a_way(suffix, tmp_path):
+    path = tmp_path / f"model{suffix}"
+    path.write_text("PLACE p; MARKING p: 1;")
+    with pytest.raises(snp.ReadError, match=r"is not read \(.*PNML"):
+        snp.read_net(path)
+    result = invoke("check", path, "always p = 1")
+    assert result.exit_code == 2 and "PNML" in result.stderr

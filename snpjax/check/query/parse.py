@@ -440,7 +440,8 @@ class _Builder:
         digits = token.value.lstrip("0") or "0"
         if len(digits) <= 10 and int(digits) <= MAX_NUMBER:
             return int(digits)
-        problem = f"the number is too large (at most {MAX_NUMBER})"
+        limit = f"tokens and spikes are explored up to {MAX_NUMBER}"
+        problem = f"the number is too large ({limit}; scale the model down)"
         raise QueryError(self.text, token.start_pos or 0, problem)
 
 

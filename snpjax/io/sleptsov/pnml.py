@@ -6,7 +6,7 @@ is not known to be decoration, is an error: it could change how the net behaves.
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...sleptsov import SleptsovNet
 from ..source import Report, Source, shortened
@@ -21,6 +21,7 @@ from .pnml_vocabulary import (
     DECORATION_OF,
     LABELS,
     NEUTRAL,
+    NO_DELAY,
     REFUSED,
     TIMES,
 )
@@ -39,20 +40,28 @@ def read_pnml(
     net: str | None = None,
     drop_time: bool = False,
     ignore_unknown: bool = False,
+    repeats_ids: bool = False,
 ) -> SleptsovNet:
     """The net of a PNML file, all pages as one.
 
     Names are those in the file, ids where there are none or one is there twice; the notes keep the
     `ids`, and the `positions` of a net of one page.
+
+    - `repeats_ids`: see `FileNet`.
     """
     report = Report(source)
-    reader = _Reader(report, ignore_unknown)
+    reader = _Reader(report, ignore_unknown, repeats_ids)
     XmlReader(report, reader.start, reader.end, max_depth=MAX_DEPTH, refuses_encodings=True).read()
     chosen = reader.chosen(net)
     if chosen is None:
         report.finish()
         raise AssertionError("a file without a net is told; please report this as a bug of snpjax")
     return build_net(report, **chosen.arguments(reader.shared, drop_time=drop_time))
+
+
+def read_tapn(source: Source, **options: Any) -> SleptsovNet:
+    """The net of a TAPAAL file, see `read_pnml`."""
+    return read_pnml(source, **options, repeats_ids=True)
 
 
 class _Frame(NamedTuple):
@@ -72,8 +81,8 @@ class _Frame(NamedTuple):
 class _Reader:
     """Takes the elements of the file, one by one."""
 
-    def __init__(self, report: Report, ignore_unknown: bool):
-        self.report, self.ignore_unknown = report, ignore_unknown
+    def __init__(self, report: Report, ignore_unknown: bool, repeats_ids: bool):
+        self.report, self.ignore_unknown, self.repeats_ids = report, ignore_unknown, repeats_ids
         self.nets: list[FileNet] = []
         self.shared = Shared()
         self._open: list[_Frame] = []
@@ -151,7 +160,7 @@ class _Reader:
         kind = "finalPlace" if above.kind == "marking" else name
         element = PnmlElement(kind, attributes, offset, self._text)
         if name == "net":
-            self._net = FileNet(element, self.report)
+            self._net = FileNet(element, self.report, repeats_ids=self.repeats_ids)
             self.nets.append(self._net)
         elif self._net is not None:
             self._net.add(element)
@@ -228,7 +237,8 @@ class _Reader:
         if name in REFUSED:
             self._error(offset, f"{where} is {REFUSED[name]}")
         elif name in TIMES and net is not None:
-            net.add_time(offset, where)
+            if not NO_DELAY.match(self._text, offset):
+                net.add_time(offset, where)
         elif self.ignore_unknown:
             self._tell(self.report.warning, offset, f"{where} is not known, and ignored")
         else:

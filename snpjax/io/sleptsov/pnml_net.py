@@ -23,7 +23,8 @@ TYPE = "http://www.pnml.org/version-2009/grammar/ptnet"
 #: Types of nets whose tokens are plain: those of the standard, of its drafts and of older tools.
 #: The core model has no types; what stands in such a net is what counts.
 _PLAIN_TYPES = re.compile(
-    r"(pt-?net|p/t|place/?transition|basicpnml|epnml|stnet|pnmlcoremodel)", re.IGNORECASE
+    r"(pt-?net|p/t|place/?transition|basicpnml|epnml|stnet|pnmlcoremodel|laas\.fr/tina/)",
+    re.IGNORECASE,
 )
 _HIGH_LEVEL = re.compile(r"(hlpn|highlevel|symmetric|coloured|colored)", re.IGNORECASE)
 
@@ -101,10 +102,12 @@ class FileNet:
 
     Findings are kept until the net is chosen: those of other nets do not matter. `final` are the
     places of each final marking, by their ids.
+
+    - `repeats_ids`: ids of arcs may be there twice, as TAPAAL writes them: nothing refers to them.
     """
 
-    def __init__(self, owner: PnmlElement, report: Report):
-        self.owner, self.report = owner, report
+    def __init__(self, owner: PnmlElement, report: Report, *, repeats_ids: bool):
+        self.owner, self.report, self.repeats_ids = owner, report, repeats_ids
         self.nodes: dict[str, PnmlElement] = {}
         self.arcs: list[PnmlElement] = []
         self.ids: dict[str, PnmlElement] = {owner.id: owner}
@@ -136,6 +139,8 @@ class FileNet:
         elif not owner.id and owner.kind in NODES:
             message = f"a <{owner.kind}> has no id (give it one)"
             self.tell(self.report.error, owner.offset, message)
+        elif self.repeats_ids and owner.kind in ARCS:
+            self.arcs.append(owner)
         else:
             first = self.ids.setdefault(owner.id, owner) if owner.id else owner
             if first is not owner:

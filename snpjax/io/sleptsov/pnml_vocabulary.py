@@ -1,6 +1,7 @@
 """The elements and attributes of PNML files that are known: of the standard, and of the dialects of
 pm4py, ProM, PIPE, GreatSPN, Tina, WoPeD and TAPAAL."""
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -113,4 +114,12 @@ REFUSED: dict[str, str] = {
     "net": "a net inside a net, such as a subprocess (write one net with pages)",
 }
 #: Elements about time, which can be dropped.
+#: A `<delay>` of Tina that says nothing, [0, w[.
+NO_DELAY = re.compile(
+    r"""<(?:\w+:)?delay\s*>\s*<(?:\w+:)?interval\s(?=[^>]*\bclosure\s*=\s*["']closed-open["'])[^>]*>
+    \s*<(?:\w+:)?cn\s*>\s*0(?:\.0*)?\s*</(?:\w+:)?cn\s*>
+    \s*<(?:\w+:)?ci\s*>\s*(?:infty|inf|infinity|w)\s*</(?:\w+:)?ci\s*>
+    \s*</(?:\w+:)?interval\s*>\s*</(?:\w+:)?delay\s*>""",
+    re.VERBOSE,
+)
 TIMES = frozenset({"delay", "interval", "time", "timeInterval"})

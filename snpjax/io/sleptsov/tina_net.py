@@ -1,8 +1,10 @@
-"""Tina `.net`: a line for each declaration, nodes in order of their first mention."""
+"""Tina `.net`: declarations, nodes in order of their first mention. Line ends are blanks, but for
+comments."""
 
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import pairwise
 from typing import NamedTuple
 
 from ...sleptsov import Petri, SleptsovNet
@@ -29,14 +31,19 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 _UNTIMED = re.compile(r"\[\s*0\s*,\s*w\s*\[")
-_SIDE = r"(?: [\w']+(?:\*[1-9][0-9]{0,17})?)*+"
+_TOLD = ("tr", "pl", "pr", "net")
+_KEYWORDS = (*_TOLD, "lb", "nt")
+_KEYWORD = rf"(?:{'|'.join(_KEYWORDS)})(?![^\s#{{])"
+_SIDE = rf"(?: (?!{_KEYWORD})[\w']+(?:\*[1-9][0-9]{{0,17}})?)*+"
 _PLAIN = re.compile(
     r"pl (?P<place>[\w']+)(?: \((?P<tokens>[0-9]{1,18})\))?"
     rf"|tr (?P<transition>[\w']+)(?P<input>{_SIDE}) ->(?P<output>{_SIDE})"
 )
-_TOLD = ("tr", "pl", "pr", "net")
-_KEYWORDS = (*_TOLD, "lb", "nt")
-_SKIPPED = ([], ["lb"], ["nt"])  # first words of lines that say nothing about the net
+_BEGINNING = re.compile(rf"\s*{_KEYWORD}")
+#: Lines that say nothing about the net.
+_SKIPPED = re.compile(
+    rf"\s*(?:#.*|lb(?:\s+(?:{NAME}|\S+)){{0,2}}\s*|nt(?:\s+(?:{NAME}|\S+)){{0,3}}\s*)?"
+)
 
 
 class _Word(NamedTuple):
@@ -58,8 +65,10 @@ def read_net_format(source: Source, *, drop_time: bool = False) -> SleptsovNet:
 def write_net_format(net: SleptsovNet, losses: Losses) -> str:
     """The text of a `.net` file: places, so that they keep their order, transitions, priorities."""
     net = with_pairs_for_order(net, losses)
-    places = written_names(net.place_names, losses)
-    transitions = written_names(net.transition_names, losses)
+    places, transitions = (
+        [f"{{{name}}}" if name in _KEYWORDS else name for name in written_names(names, losses)]
+        for names in (net.place_names, net.transition_names)
+    )
     sides: list[tuple[list[str], list[str]]] = [([], []) for _ in transitions]
     for kind, arcs in (("*", net.inputs), ("?", net.tests), ("?-", net.inhibitors)):
         for place, transition, weight in arcs.triples():
@@ -81,6 +90,16 @@ def write_net_format(net: SleptsovNet, losses: Losses) -> str:
     return text + rule_remark(net)
 
 
+def _begins_declaration(words: list[_Word], at: int) -> bool:
+    """Whether a word is a keyword, which is followed by a name, and not a name itself."""
+    word, before = words[at], words[at - 1]
+    if word.text not in _KEYWORDS or word.mark or before.kind == "colon":
+        return False
+    is_named = at + 1 < len(words) and words[at + 1].kind == "name"
+    is_name = before.text in _KEYWORDS and (at == 1 or _begins_declaration(words, at - 1))
+    return is_named and not is_name
+
+
 class _Reader:
     def __init__(self, report: Report, drop_time: bool):
         self.report, self.drop = report, Dropping(report, drop_time)
@@ -89,17 +108,31 @@ class _Reader:
         self._priorities: list[tuple[list[_Word], list[_Word]]] = []
 
     def read(self, text: str) -> None:
+        lines: list[tuple[str, int]] = []  # of the last declaration, and where they begin
         at = 0
         for line in text.split("\n"):
-            if (plain := _PLAIN.fullmatch(line)) is not None:
-                self._plain_declaration(plain, at)
-            elif line.split(None, 1)[:1] not in _SKIPPED:
-                with suppress(Unreadable):
-                    self._declaration(list(self._words(line, at)))
+            if _BEGINNING.match(line):
+                self._lines(lines)
+                lines = []
                 if self.report.is_full:
                     break
+            if not _SKIPPED.fullmatch(line):
+                lines.append((line, at))
             at += len(line) + 1
+        self._lines(lines)
         self._take_priorities()
+
+    def _lines(self, lines: list[tuple[str, int]]) -> None:
+        """Take lines of which only the first begins with a keyword."""
+        if len(lines) == 1 and (plain := _PLAIN.fullmatch(lines[0][0])) is not None:
+            self._plain_declaration(plain, lines[0][1])
+            return
+        with suppress(Unreadable):
+            words = [word for line, at in lines for word in self._words(line, at)]
+            starts = [i for i in range(1, len(words)) if _begins_declaration(words, i)]
+            for start, end in pairwise([0, *starts, len(words)]):
+                with suppress(Unreadable):
+                    self._declaration(words[start:end])
 
     def _plain_declaration(self, line: re.Match[str], at: int) -> None:
         """A declaration as programs write it, of which files have millions."""

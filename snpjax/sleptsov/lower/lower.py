@@ -29,8 +29,12 @@ class Conditions:
         self.num_transitions, self.num_places = len(position), net.num_places
 
 
-def marking_dtype(net: SleptsovNet, dtype: np.dtype | type | None) -> np.dtype:
+def marking_dtype(
+    net: SleptsovNet, dtype: np.dtype | type | None, *, fix: str = "use numpy.int64"
+) -> np.dtype:
     """What counts the tokens: 64 bits unless 32 are requested.
+
+    - `fix`: what to do about numbers that need more.
 
     **Raises:** `ValueError` for another type, or numbers of the net that do not fit.
     """
@@ -52,7 +56,7 @@ def marking_dtype(net: SleptsovNet, dtype: np.dtype | type | None) -> np.dtype:
             )
     if problems:
         raise ValueError(
-            f"These do not fit in {8 * of.itemsize} bits, use numpy.int64: {'; '.join(problems)}."
+            f"These do not fit in {8 * of.itemsize} bits, {fix}: {'; '.join(problems)}."
         )
     return of
 

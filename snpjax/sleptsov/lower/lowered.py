@@ -124,7 +124,8 @@ def enumerable(execution: "Execution", *, saturate: Mapping[str, int], clock: in
             f"Transition {net.transition_name(unbounded[0])!r} consumes nothing, so that it "
             "fires without bound. Explore the net under Petri()."
         )
-    dtype = marking_dtype(net, np.int32)
+    fix = "in which `explore` and `check` count (scale the numbers down, or use `run`)"
+    dtype = marking_dtype(net, np.int32, fix=fix)
     conditions, program = Conditions(net, positions(net)), lower(net, dtype)
     machine = ScanningMachine(program, condition_table(conditions, program), execution.rule, False)
     usual = np.append(np.asarray(program.initial), clock).astype(np.uint32)
