@@ -30,7 +30,8 @@ for name in sys.argv[1:] or [Path(__file__).with_name("three_variables.cnf")]:
         (by_division, 4 * n + n * m + 5),
     ):
         system = build(formula)
-        solution = snp.run(system, max_steps=step + 10)
+        # Thousands of neurons: 14 variables take 3 GiB, more than the default of 1 GiB.
+        solution = snp.run(system, max_steps=step + 10, save=snp.Save(budget=2**33))
         times = solution.spike_times().tolist()
         print(
             f"  {build.__name__}: {f'a spike in step {times[0]}' if times else 'no spike'}; "

@@ -255,7 +255,15 @@ class Driver:
             numbers = np.concatenate([shard.numbers for shard in shards])
         saved = histories[-1].wanted
         return Trajectory(
-            state, states, outputs, details, saved, np.asarray(steps), result, numbers
+            final=state,
+            states=states,
+            outputs=outputs,
+            details=details,
+            saved=saved,
+            steps=np.asarray(steps),
+            result=result,
+            numbers=numbers,
+            requested=self.save,
         )
 
     def _restored(self, checkpoint: Restored, start: PyTree, has_paths: bool) -> RestoredRun:

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 import jax
 import numpy as np
@@ -109,6 +109,7 @@ class Trajectory:
     - `saved`: what was kept in the end.
     - `steps`: steps made, `()` or `(paths,)`.
     - `result`: `RESULTS`, likewise.
+    - `requested`: what was to be kept; more than `saved` where the history outgrew its budget.
     - `numbers`: the numbers of the paths in a run of several processes, each of which has those of
       its own devices; `None` where they are 0, 1, ...
     """
@@ -121,6 +122,7 @@ class Trajectory:
     steps: Int[np.ndarray, "*paths"]
     result: Any
     numbers: Int[np.ndarray, " paths"] | None = None
+    requested: Save | None = None  # None: `saved`
 
     def of_path(self, path: int) -> "Trajectory":
         """One path of a batch, cut to its own length."""
@@ -137,7 +139,27 @@ class Trajectory:
             saved=self.saved,
             steps=np.asarray(steps),
             result=path_of(self.result, path),
+            requested=self.requested,
         )
+
+    def not_saved(self, part: Literal["states", "outputs", "details"], what: str, run: str):
+        """The error about a part of the history that is not there.
+
+        **Arguments:**
+
+        - `part`: which of the histories is missing.
+        - `what`: what was asked for, in plural.
+        - `run`: the option of `run` that saves it.
+        """
+        place = ("states", "outputs", "details").index(part)
+        if self.requested is None or not self.requested.kept[place]:
+            return NotSaved(what, run)
+        error = NotSaved(what, "save=snp.Save(budget=...)")
+        error.args = (
+            f"{what} were dropped, because the history of the run outgrew its budget, or memory. "
+            "Run with a larger `save=snp.Save(budget=...)`, or make fewer steps.",
+        )
+        return error
 
 
 class NotSaved(PickledError, ValueError):

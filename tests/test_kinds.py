@@ -1,6 +1,7 @@
 """What holds for every kind of model alike: fresh states, pickles, the switches of JAX, texts, and
 calls of functions that are for other kinds."""
 
+import contextlib
 import copy
 import pickle
 from itertools import combinations
@@ -115,3 +116,45 @@ def test_errors_travel_through_a_process_pool():
     with pytest.raises(snp.RunFailed) as failed:
         snp.run(system(), max_steps=3, choice=snp.GivenChoices([[5, 0, 0]]))
     assert str(pickle.loads(pickle.dumps(failed.value)).solution) == str(failed.value.solution)
+
+
+# ---- switches of JAX ----
+
+SWITCHES = {
+    "key reuse": lambda: jax.debug_key_reuse(True),
+    "wide numbers": lambda: jax.enable_x64(True),
+    "NaN": lambda: jax.debug_nans(True),
+    "custom PRNG": lambda: jax.enable_custom_prng(True),
+    "tracer leaks": lambda: jax.checking_leaks(),
+    "transfers": lambda: contextlib.nullcontext(),  # around the compiled call only
+}
+_FAST = {("key reuse", "system"), ("transfers", "system"), ("transfers", "net")}
+
+
+@pytest.mark.parametrize(
+    "switch, kind",
+    [
+        pytest.param(switch, kind, marks=[] if (switch, kind) in _FAST else pytest.mark.slow)
+        for switch in SWITCHES
+        for kind in RUNNABLE
+        if kind != "batch"
+    ],
+)
+def test_machines_work_under_the_switches_of_jax(switch, kind):
+    with SWITCHES[switch]():
+        lowered = snp.lower(RUNNABLE[kind]())
+        if not isinstance(getattr(lowered.model, "rule", None), sleptsov.Disjoint):
+            choice = snp.UniformChoice(jr.key(0))
+        else:
+            choice = snp.FirstChoice()
+        with precision(lowered.widest):
+            machine: Any = lowered.machine
+            call = jax.jit(lambda m, s, c: snp.simulate(m, s, c, max_steps=3).steps)
+            state = machine.init()
+            steps = int(call(machine, state, choice))
+            with jax.transfer_guard("disallow" if switch == "transfers" else "allow"):
+                again = call(machine, state, choice)
+            assert int(again) == steps
+            if isinstance(choice, snp.UniformChoice) and switch == "key reuse":
+                many = jax.vmap(lambda k: call(machine, state, snp.UniformChoice(k)))
+                assert many(jr.split(jr.key(0), 3)).shape == (3,)

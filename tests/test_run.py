@@ -129,6 +129,14 @@ def test_saving_every_nth_configuration(every):
         solution.rules  # noqa: B018
 
 
+def test_the_error_about_a_dropped_history_names_its_budget():
+    with pytest.warns(snp.HistoryDropped):
+        solution = snp.run(clock(), max_steps=17, save=snp.Save(budget=10))
+    for name in ("configurations", "rules", "emissions"):
+        with pytest.raises(snp.NotSaved, match=r"outgrew its budget.*`save=snp.Save\(b"):
+            getattr(solution, name)
+
+
 def test_saving_nothing_but_the_end():
     solution = snp.run(delayed(), save=snp.SAVE_FINAL)
     assert solution.saved == snp.SAVE_FINAL

@@ -265,9 +265,11 @@ def _coins(
 ) -> Int[Array, "num *paths"]:
     """A random bit for each of `num` choosers, from the key of a step."""
     num_words = -(-num // 32)
+    # Under `vmap` a branch gets a copy of what it reads, and a copied key counts as a reused one.
+    data, kind = jr.key_data(key), jr.key_impl(key)
 
     def words() -> UInt32[Array, "words *paths"]:
-        return _words(key, num_words, _COINS + _before(own, 64))
+        return _words(jr.wrap_key_data(data, impl=kind), num_words, _COINS + _before(own, 64))
 
     # Stored, for they would be hashed again for each chooser.
     word = materialize(jnp.any(step >= 0), words)

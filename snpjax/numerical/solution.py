@@ -13,7 +13,6 @@ from ..trajectory import (
     AbstractCheckedRun,
     AbstractManyPaths,
     AbstractOnePath,
-    NotSaved,
     Trajectory,
 )
 from .machine import NumericalState
@@ -45,7 +44,7 @@ class AbstractNumericalSolution(AbstractCheckedRun):
         """By neuron and variable, the initial value, then those after every `saved.every`-th step;
         after a path's end the last one."""
         if self.trajectory.states is None:
-            raise NotSaved("Variables", "save=snp.SAVE_ALL")
+            raise self.trajectory.not_saved("states", "Variables", "save=snp.SAVE_ALL")
         return self._named(self.trajectory.states.values.swapaxes(1, 2))
 
     @property
@@ -57,7 +56,7 @@ class AbstractNumericalSolution(AbstractCheckedRun):
     def outputs(self) -> dict[str, Float64[np.ndarray, "steps *paths"]]:
         """By output, what was sent to it in each step; 0 after a path's end."""
         if self.trajectory.outputs is None:
-            raise NotSaved("Outputs", "save=snp.SAVE_OUTPUTS")
+            raise self.trajectory.not_saved("outputs", "Outputs", "save=snp.SAVE_OUTPUTS")
         names = self.system.senders
         values = {name: self.trajectory.outputs[:, i] for i, name in enumerate(names)}
         return Named("output", "outputs", values)
@@ -67,7 +66,7 @@ class AbstractNumericalSolution(AbstractCheckedRun):
         """The number of the production function that each neuron used in each step, or
         `NO_RULE`."""
         if self.trajectory.details is None:
-            raise NotSaved("Production functions", "save=snp.SAVE_ALL")
+            raise self.trajectory.not_saved("details", "Production functions", "save=snp.SAVE_ALL")
         return self.trajectory.details
 
     def _named(self, values: np.ndarray) -> dict[str, dict[str, np.ndarray]]:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from .._text.counts import plural
 from .._text.named import variables_by_name
-from ..trajectory import AbstractSavedRun, NotSaved
+from ..trajectory import AbstractSavedRun
 from .machine import RateState
 
 
@@ -35,7 +35,9 @@ class RateSolution(AbstractSavedRun):
         **Raises:** `NotSaved`; `KeyError` for a name that was not recorded.
         """
         if self.trajectory.details is None:
-            raise NotSaved("Rates", "save=snp.Save(every=None, outputs=False)")
+            raise self.trajectory.not_saved(
+                "details", "Rates", "save=snp.Save(every=None, outputs=False)"
+            )
         every = self._every
         rows = {
             name: {variable: x[every - 1 :: every] for variable, x in variables.items()}

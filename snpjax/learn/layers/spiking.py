@@ -292,9 +292,11 @@ class SpikingLayer(AbstractSpikingLayer):
         count.
         """
         one = jr.split(key, 1)[0]
-        options = {"weight_range": weight_range, "scale": scale}
+        # Unless they are scaled, these weights are replaced below, when the rules are known.
         self._join(
-            LinearSynapses(in_size, out_size, key=one, **options),
+            LinearSynapses(
+                in_size, out_size, key=jr.clone(one), weight_range=weight_range, scale=scale
+            ),
             steps=steps,
             guard=guard,
             surrogate=surrogate,

@@ -59,7 +59,7 @@ class AbstractNetSolution(AbstractCheckedRun):
     def markings(self) -> Int[np.ndarray, "rows places *paths"]:
         """The initial marking, then those after every `saved.every`-th step."""
         if self.trajectory.states is None:
-            raise NotSaved("Markings", "save=snp.SAVE_ALL")
+            raise self.trajectory.not_saved("states", "Markings", "save=snp.SAVE_ALL")
         return self.trajectory.states.marking[:, : self.net.num_places]
 
     @property
@@ -126,7 +126,9 @@ class AbstractNetSolution(AbstractCheckedRun):
     @property
     def _details(self) -> Any:
         if self.trajectory.details is None:
-            raise NotSaved("Traces", "save=snp.Save(every=None, details=True)")
+            raise self.trajectory.not_saved(
+                "details", "Traces", "save=snp.Save(every=None, details=True)"
+            )
         return self.trajectory.details
 
     @cached_property

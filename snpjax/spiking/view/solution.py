@@ -16,7 +16,6 @@ from ...trajectory import (
     AbstractCheckedRun,
     AbstractManyPaths,
     AbstractOnePath,
-    NotSaved,
     Trajectory,
     path_of,
     with_size,
@@ -97,7 +96,7 @@ class AbstractSolution(AbstractCheckedRun):
         """The rule that each neuron selected in each step, counted within the neuron, or
         `NO_RULE`."""
         if self.trajectory.details is None:
-            raise NotSaved("Selected rules", "save=snp.SAVE_ALL")
+            raise self.trajectory.not_saved("details", "Selected rules", "save=snp.SAVE_ALL")
         details, neurons = self.trajectory.details, self._neurons
         rules = details.rules[:, neurons]
         if details.consumed is None:
@@ -112,14 +111,16 @@ class AbstractSolution(AbstractCheckedRun):
     def emissions(self) -> Int[np.ndarray, "steps neurons *paths"]:
         """The spikes that left each neuron in each step."""
         if self.trajectory.details is None:
-            raise NotSaved("Emissions", "save=snp.SAVE_ALL")
+            raise self.trajectory.not_saved("details", "Emissions", "save=snp.SAVE_ALL")
         return self.trajectory.details.emissions[:, self._neurons]
 
     @property
     def spike_trains(self) -> Int[np.ndarray, "steps outputs *paths"]:
         """The spikes that left each output neuron in each step."""
         if self.trajectory.outputs is None:
-            raise NotSaved("Spike trains", "save=snp.Save(outputs=True)")
+            raise self.trajectory.not_saved(
+                "outputs", "Spike trains", "save=snp.Save(outputs=True)"
+            )
         return self.trajectory.outputs[:, : self.system.num_outputs]
 
     def _failure(self, failed: Int[np.ndarray, " failed"]) -> str:
@@ -219,7 +220,7 @@ class AbstractSolution(AbstractCheckedRun):
     @property
     def _states(self) -> Any:
         if self.trajectory.states is None:
-            raise NotSaved("Configurations", "save=snp.SAVE_ALL")
+            raise self.trajectory.not_saved("states", "Configurations", "save=snp.SAVE_ALL")
         return self.trajectory.states
 
     @cached_property
@@ -269,7 +270,7 @@ class Solution(AbstractSolution, AbstractOnePath):
         if not (isinstance(self.system, SpikingSystem) and is_growing(self.system)):
             return (self.system.name_of(neuron),)
         if self.saved.every != 1:
-            raise NotSaved("All configurations", "save=snp.SAVE_ALL")
+            raise self.trajectory.not_saved("states", "All configurations", "save=snp.SAVE_ALL")
         parents, births, labels_over_time = self._ancestry
         found, row = [], len(labels_over_time)
         while neuron >= 0:
