@@ -123,7 +123,8 @@ def check(
     path" on one; both may stand inside. The symbols of nuXmv and PRISM are read as well: AG EF p,
     A [ F<=5 p ]. Questions for numbers are P >= 0.9 [ F p ], P=? [ p U q ], E=? [ steps to p ],
     E <= 12 [ n1 until p ] and S=? [ p ]; Pmin=?, Pmax=?, Emin=? and Emax=? with --chosen. The exit
-    status is 0 if all are proved, 1 if one is refuted, 3 if one is not decided.
+    status is 0 if all are proved, 1 if one is refuted, 3 if one is not decided, also after the
+    first Ctrl-C, which ends the search.
     """
     caps = search.saturation()
     if certificate is not None and len(queries) > 1:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 FAILED = 1
 BAD_INPUT = 2
 NOT_DECIDED = 3
+#: After Ctrl-C, also where what was found until then is shown: 128 + SIGINT.
+INTERRUPTED = 130
 #: What a shell reports for a program that nobody reads any more: 128 + SIGPIPE.
 NOT_READ = 141
 

@@ -7,7 +7,7 @@ import typer
 
 from ..io.formats import format_to_write, suffixes_text
 from .devices import DeviceOptions, is_first
-from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
+from .ending import BAD_INPUT, FAILED, INTERRUPTED, ended, orderly, refusals
 from .lossy import check_folder, writing
 from .memory_options import MemoryOptions
 from .models import AllPathsOptions, NetOptions, is_net
@@ -96,8 +96,8 @@ def explore(
 ) -> None:
     """Find all reachable configurations of a system, or markings of a net.
 
-    The exit status is 0 even if a limit or Ctrl-C ended the search, which is reported; it is 1 if
-    spikes overflowed or memory ran out.
+    The exit status is 0 even if a limit ended the search, which is reported; it is 130 if Ctrl-C
+    did, and 1 if spikes overflowed or memory ran out.
     """
     stored = layout_named(layout)
     capped = search.saturation()
@@ -160,6 +160,8 @@ def explore(
         print_json({**model, **description, "written": written})
     else:
         _print(graph, f"{file}", description, numbers, written)
+    if graph.stop is snp.Stop.INTERRUPTED:
+        raise typer.Exit(INTERRUPTED)
     if graph.stop not in (snp.Stop.COMPLETE, *LIMITS):  # after the incomplete graph
         raise ended(f"error: {advised(graph.reason)}", FAILED)
 

@@ -26,6 +26,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..io.formats import Format
+    from ..io.source import StandardInput
     from ..sleptsov import SleptsovNet
     from ..spiking.model.population import AnySystem
 
@@ -65,7 +66,7 @@ class NetOptions:
         format = format_from(self.source_format, "net")
         with refusals():
             return snp.read_net(
-                file,
+                path_of(file, format),
                 format=format,
                 drop_time=self.drop_time,
                 net=self.net_id,
@@ -131,6 +132,18 @@ class AllPathsOptions:
         )
 
 
+def path_of(file: Path, format: "Format | None") -> "Path | StandardInput":
+    """The file, or the standard input for -, whose format has to be named: a usage error if not."""
+    from ..io.source import StandardInput
+
+    if f"{file}" != "-":
+        return file
+    if format is None:
+        problem = "the standard input has no suffix (write --from FORMAT)"
+        raise typer.BadParameter(problem, param_hint="--from")
+    return StandardInput()
+
+
 def read_system(
     file: Path,
     format: "Format | None",
@@ -146,7 +159,7 @@ def read_system(
     with refusals():
         level = "strict" if strict else "extended"
         return snp.read(
-            file,
+            path_of(file, format),
             format=format,
             level=level,
             parameters=given,
@@ -167,6 +180,7 @@ def read_model(
     from ..io.formats import is_of_net
 
     format = format_from(nets.source_format, "system", "net")
+    path_of(file, format)
     if (format.holds == "system") if format else not is_of_net(file):
         refuse_given(nets.given(), "this is a file of a spiking system (leave it out)")
         return read_system(file, format, strict=strict, parameters=parameters)

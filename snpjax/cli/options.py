@@ -85,7 +85,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return with_groups
 
 
-File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The model file.")]
+File: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The model file, or - for the standard input.")
+]
 From: TypeAlias = Annotated[
     str | None,
     value(

@@ -4,6 +4,7 @@ import gc
 import os
 import re
 import stat
+import sys
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -87,6 +88,20 @@ _BINARY = (
 _EMPTY = "the file is empty (write a model into it)"
 
 
+class StandardInput:
+    """The standard input in place of a file."""
+
+    def __fspath__(self) -> str:
+        return "-"
+
+    def read(self) -> bytes:
+        """**Raises:** `ReadError` for more than `MAX_FILE_BYTES`."""
+        data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise file_error("-", f"more than {MAX_FILE_BYTES:,} bytes (read a smaller model)")
+        return data
+
+
 def load(
     path: str | os.PathLike[str], *, may_be_empty: bool = False, empty: str = _EMPTY
 ) -> Source:
@@ -105,7 +120,7 @@ def load(
     """
     name = os.fspath(path)
     try:
-        data = _read_bounded(name)
+        data = path.read() if isinstance(path, StandardInput) else _read_bounded(name)
     except FileNotFoundError:
         raise file_error(name, "there is no such file (check the name and the folder)") from None
     except ReadError:

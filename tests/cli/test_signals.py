@@ -123,7 +123,7 @@ def test_what_a_search_has_found_is_reported(monkeypatch, arguments):
     with signals.stoppable():
         result = invoke(arguments[0], FILE, *arguments[1:])
     assert "the search was interrupted" in result.output
-    assert result.exit_code == (3 if arguments[0] == "check" else 0)
+    assert result.exit_code == (3 if arguments[0] == "check" else 130)
 
 
 def test_a_terminal_that_hangs_up_ends_it(monkeypatch):
@@ -169,3 +169,20 @@ def test_a_long_run_on_a_terminal_shows_its_progress_and_ends():
         assert process.wait() == 128 + signal.SIGTERM
     assert seen.count(b"\x1b[?25l") == seen.count(b"\x1b[?25h") == 1, "the cursor is there again"
     os.close(master)
+
+
+def test_ctrl_c_while_the_command_is_imported_is_one_line():
+    """The handlers are in place before the imports that take long."""
+    code = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Importing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Importing())\n"
+        "from snpjax.cli import main\n"
+        "main()\n"
+    )
+    with started(sys.executable, "-c", code) as process:
+        out, message = process.communicate(timeout=60)
+    assert (process.returncode, out, message) == (130, "", "interrupted\n")
