@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
 from .._text.counts import plural
 from .._text.pickling import PickledError
+from .._text.progress import ProgressLike, progress_of
 from .._xla import fetched, refuse_fork
 from ..explore.patience import Patience
 from ..lowering import as_integer
@@ -149,6 +150,7 @@ def fit(
     parts: int = 1,
     mesh: Mesh | None = None,
     checkpoint: Checkpoint | None = None,
+    progress: ProgressLike = True,
 ) -> Fitted[ModelT]:
     """Train a model with `Adam`, an optimiser of optax, or any other that has `init` and `update`.
 
@@ -184,6 +186,8 @@ def fit(
     - `mesh`: devices that share the parts, `jax.make_mesh((4,), ("paths",))`: as many parts each.
       Results depend on `parts`, not on `mesh`. Each device has all the data. See `snpjax.scale`.
     - `checkpoint`: where to save parameters and losses, between epochs; see `snpjax.Checkpoint`.
+    - `progress`: called after each epoch with the number of epochs made, and of all. By default a
+      line shows them where standard error is a terminal; `False` shows nothing.
 
     Calls with the same functions, and models and data of the same shapes, share one compilation: a
     lambda is another function each time it is made.
@@ -254,8 +258,8 @@ def fit(
     )
     if isinstance(optimiser, Adam) and optimiser.updates is None:
         optimiser = Adam(optimiser.rate, max(epochs * (rows // batch_size), 1))
-    with device, saved as checkpoints:
-        how = epochs, key, batch_size, where, parts, mesh, checkpoints
+    with device, saved as checkpoints, progress_of(progress, "epoch", epochs) as report:
+        how = epochs, key, batch_size, where, parts, mesh, checkpoints, report
         return _fit(model, loss, optimiser, columns, held_out, *how)
 
 
@@ -272,6 +276,7 @@ def _fit(
     parts: int,
     mesh: Mesh | None,
     checkpoints: Checkpoints,
+    report: Callable[[int, int], None],
 ) -> Fitted[ModelT]:
     parameters, fixed = eqx.partition(model, selected_by(where, model))
     if not jax.tree.leaves(parameters):
@@ -342,6 +347,7 @@ def _fit(
                 found = {"losses": losses[epoch], "validation": validated[epoch : epoch + 1]}
                 checkpoints.append({name: x.copy() for name, x in found.items()}, epoch=epoch)
             done = epoch + 1
+            report(done, epochs)
             if done < epochs and (patience.is_interrupted or checkpoints.is_due()):
                 checkpoints.save((carry, best), epochs=done)
             if patience.is_interrupted:

@@ -1,5 +1,6 @@
 """Exact runs from many initial configurations at once."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -33,6 +34,7 @@ def replay(
     *,
     steps: int,
     input: Integer[Array | np.ndarray, "train inputs paths"] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Replay:
     """Run an exact system from each of many configurations, with the first applicable rule.
 
@@ -47,6 +49,7 @@ def replay(
     - `input`: `(train, inputs, paths)` spikes that the first neurons receive from the environment
       in up to `steps` steps, instead of the trains of the system; as `Sequential.response` takes
       it.
+    - `progress`: as in `snpjax.run`.
 
     **Returns:** a `Replay`.
 
@@ -89,6 +92,7 @@ def replay(
             save=SAVE_OUTPUTS,
             count_dtype=np.int32,
             throw=False,
+            progress=progress,
         )
     failed = np.flatnonzero(np.asarray(solution.result == RESULTS.spike_overflow))
     if len(failed):

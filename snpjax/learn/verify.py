@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Array, Int, Integer
 
+from .._text.progress import ProgressLike, progress_of
 from ..spiking.model.system import SpikingSystem
 from .arguments import whole_counts
 from .export import to_system
@@ -23,6 +24,7 @@ def verify(
     /,
     *,
     input: Integer[Array | np.ndarray, "train inputs *paths"] | None = None,
+    progress: ProgressLike = True,
 ) -> Replay:
     """Run the exact system of a model, and compare every step of every population with the model.
 
@@ -36,6 +38,9 @@ def verify(
     - `counts`: `(inputs, *paths)` initial spikes of the inputs, integers; `(paths, inputs)` with
       `batch_first`.
     - `input`: as in `response`.
+    - `progress`: called about twice a second with the number of steps that the exact system has
+      made, and of all. By default a line shows them where standard error is a terminal; `False`
+      shows nothing.
 
     **Returns:** a `Replay` of the exact system, `to_system(model, round=True)`, with an axis of
     paths.
@@ -55,9 +60,18 @@ def verify(
     trains = None if given is None else whole_counts(given, "input").reshape(*given.shape[:2], -1)
     start = initial_configuration(system, np.asarray(own).reshape(len(own), -1))
     all_sent = system.replace(output=[neuron.name for neuron in system.neurons])
-    exact = replay(all_sent, start, steps=network.steps, input=trains)
-    runs = network.runs(counts, input, keeps=range(len(network.sizes)))
-    if problem := _first_difference(network, system, exact, runs):
+    num_steps = network.steps
+    with progress_of(progress, "step", num_steps) as report:
+        exact = replay(
+            all_sent,
+            start,
+            steps=num_steps,
+            input=trains,
+            progress=lambda steps, done: report(steps, num_steps),
+        )
+        runs = network.runs(counts, input, keeps=range(len(network.sizes)))
+        problem = _first_difference(network, system, exact, runs)
+    if problem:
         raise AssertionError(problem)
     outputs = [system.names[name] for name in system.output]
     return exact._replace(trains=exact.trains[:, outputs])

@@ -209,6 +209,12 @@ def test_lists_are_columns():
     assert found.losses.tolist() == wanted.losses.tolist()
 
 
+def test_progress_is_reported_after_each_epoch():
+    calls = []
+    fit(3 * X + 1, progress=lambda *call: calls.append(call))
+    assert calls == [(1, 3), (2, 3), (3, 3)]
+
+
 def test_the_first_step_gets_no_advice_about_the_learning_rate():
     found = refusal(loss=lambda line, x, y, key: jnp.nan * line.slope)
     assert "step 1 is nan" in found and "learning rate" not in found and "check the loss" in found
