@@ -26,16 +26,35 @@ class Derivative:
 
     A neuron's derivative depends on its own variables and inputs only. That is assumed by
     `ExponentialEuler`; neurons that read each other need a projection.
+
+    **Raises:** `TypeError` for what is no function.
     """
 
     function: EquationFunction
 
+    def __post_init__(self) -> None:
+        _check_function(self)
+
 
 @dataclass(frozen=True)
 class Update:
-    """Variables that are recomputed in each step: `function` gives their next values."""
+    """Variables that are recomputed in each step: `function` gives their next values.
+
+    **Raises:** `TypeError` for what is no function.
+    """
 
     function: EquationFunction
+
+    def __post_init__(self) -> None:
+        _check_function(self)
+
+
+def _check_function(equation: Derivative | Update) -> None:
+    if not callable(equation.function):
+        raise TypeError(
+            f"`function` of {type(equation).__name__} is {equation.function!r:.60}. Give a "
+            "function of (variables, inputs, parameters)."
+        )
 
 
 def identity(x: Array) -> Array:

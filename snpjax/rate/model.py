@@ -37,6 +37,8 @@ class RatePopulation(ComparedByValue):
       gradients.
     - `drive`: `(rows, size)`, what arrives from outside as the input `drive`: row t in the steps
       from `t * drive_every` on, nothing after the last.
+
+    **Raises:** `TypeError` for an equation of another type, such as a text.
     """
 
     name: str
@@ -46,6 +48,13 @@ class RatePopulation(ComparedByValue):
     parameters: Mapping[str, PerNeuron] = field(default_factory=lambda: {"tau": 10.0, "b": 0.0})
     drive: "Float[np.ndarray, 'rows neurons'] | None" = None
     drive_every: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.equation, Derivative | Update):
+            raise TypeError(
+                f"`equation` of population {self.name!r} is {self.equation!r:.60}. Give "
+                "`rate.leaky()`, `rate.Derivative(function)` or `rate.Update(function)`."
+            )
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,13 @@ class RateProjection(ComparedByValue):
     delay: "float | Float[np.ndarray, ' edges']" = 0.0
     plasticity: Plasticity | None = None
     layout: LayoutLike = "auto"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.plasticity, Plasticity | None):
+            raise TypeError(
+                f"`plasticity` is {self.plasticity!r:.60}. Give `rate.hebb(...)`, `rate.oja(...)`, "
+                "`rate.Plasticity(function)` or None."
+            )
 
     def edges(self, num_sources: int, num_targets: int) -> Edges:
         """The canonical list of all edges, with weights in float64.
@@ -191,8 +207,6 @@ def _of_population(p: RatePopulation) -> list[str]:
     problems = []
     if p.size < 0:
         problems.append(f"`size` is {p.size}. Give 0 or more neurons.")
-    if not isinstance(p.equation, Derivative | Update):
-        problems.append(f"`equation` is {p.equation!r}. Give a Derivative or an Update.")
     if "r" not in p.initial:
         problems.append("`initial` has no `r`, which is what projections send. Add it.")
     for what, numbers in (("initial", p.initial), ("parameters", p.parameters)):

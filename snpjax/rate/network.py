@@ -80,6 +80,11 @@ class RateNetwork(ComparedByValue):
         problems = problems_of(self.populations, self.projections, self.dt)
         if np.dtype(self.dtype) not in (np.float32, np.float64):
             problems.append(f"`dtype` is {np.dtype(self.dtype)}. Give float32 or float64.")
+        if not isinstance(self.integrator, AbstractIntegrator):
+            problems.append(
+                f"`integrator` is {self.integrator!r:.60}. Give `rate.Euler()`, "
+                "`rate.ExponentialEuler()` or `rate.Diffrax(solver)`."
+            )
         variables = {(p.name, v) for p in self.populations for v in p.initial}
         for pair in self.record or ():
             if tuple(pair) not in variables:

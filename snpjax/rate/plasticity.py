@@ -22,9 +22,18 @@ class Plasticity:
 
     `pre` and `post` are rates; `weights` and `products(x, g)` have one shape, of which nothing but
     the numbers' own places are to be mixed: a layout may keep them in several arrays.
+
+    **Raises:** `TypeError` for what is no function.
     """
 
     function: Callable[[Array, Products, Array, Array], Array]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(
+                f"`function` of a Plasticity is {self.function!r:.60}. Give a function of "
+                "(weights, products, pre, post)."
+            )
 
 
 @dataclass(frozen=True)

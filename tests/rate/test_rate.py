@@ -348,7 +348,7 @@ def test_everything_wrong_is_said_at_once():
             [
                 rate.RatePopulation("a", -1, initial={"v": 0.0}),
                 rate.RatePopulation("a", 2, parameters={"tau": [1.0, 2.0, 3.0], "b": np.nan}),
-                rate.RatePopulation("b", 2, "r", drive=np.zeros((4, 3)), drive_every=0),
+                rate.RatePopulation("b", 2, drive=np.zeros((4, 3)), drive_every=0),
             ],
             [
                 rate.RateProjection("a", "c", delay=-1.0),
@@ -362,6 +362,7 @@ def test_everything_wrong_is_said_at_once():
             dt=1.0,
             dtype=np.int32,
             record=[("b", "v")],
+            integrator="euler",  # pyright: ignore[reportArgumentType]
         )
     text = str(caught.value)
     for part in (
@@ -370,7 +371,7 @@ def test_everything_wrong_is_said_at_once():
         "no `r`",
         "(3,), not () or (2,)",
         "`parameters['b']` is not finite",
-        "Give a Derivative",
+        "`integrator` is 'euler'",
         "`drive` has shape (4, 3), not (rows, 2)",
         "`drive_every` is 0",
         "no population 'c'",
@@ -388,6 +389,22 @@ def test_everything_wrong_is_said_at_once():
     assert len(caught.value.problems) == 18
     with pytest.raises(rate.InvalidNetwork, match="`dt` is 0"):
         rate.RateNetwork([], dt=0)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: rate.RatePopulation("a", 2, "tau*dr/dt + r = sum(exc)"), "`equation` of .*leaky"),
+        (lambda: rate.RatePopulation("a", 2, lambda v, x, p: v), "`equation` of population 'a'"),
+        (lambda: rate.Derivative("-r"), "`function` of Derivative is '-r'. Give a function"),
+        (lambda: rate.Update("exc"), "`function` of Update is 'exc'. Give a function"),
+        (lambda: rate.Plasticity("w"), "`function` of a Plasticity is 'w'. Give a function"),
+        (lambda: rate.RateProjection("a", "b", plasticity="oja"), "`plasticity` is 'oja'. Give"),
+    ],
+)
+def test_texts_in_place_of_functions_are_refused_at_once(build, message):
+    with pytest.raises(TypeError, match=message):
+        build()
 
 
 def test_what_cannot_be_lowered():
