@@ -3,12 +3,14 @@
 import abc
 import enum
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from .._text.warn import warn
+from ..memory import Footprint, check_fits
 from .model import ProliferationModel
 
 
@@ -140,6 +142,7 @@ class Bins(AbstractBins):
     @property
     def edges(self) -> Float[np.ndarray, " bins"]:
         """The upper edges."""
+        check_bins(self.num, lambda num: 4 * 8 * num)  # of `logspace`
         low, high = (math.ceil(math.log10(x)) for x in (self.lowest, self.highest))
         return np.logspace(low, high, self.num)
 
@@ -196,6 +199,12 @@ class ChannelBins(AbstractBins):
     def edges(self) -> Float[np.ndarray, " bins"]:
         """The upper edges."""
         return np.asarray(self.upper_edges)
+
+
+def check_bins(num: int, num_bytes: Callable[[int], int]) -> None:
+    """**Raises:** `NotEnoughMemory` for bins whose arrays do not fit in memory."""
+    fewer = "give up to {:,} bins"
+    check_fits(lambda num: Footprint(0, num_bytes(num)), num, f"{num:,} bins need", fewer)
 
 
 def bins_of_model(

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from .binning import NO_BIN
+from .binning import NO_BIN, check_bins
 from .family import family_mean_slopes, mixed_covariance, mixed_means
 from .program import Parameters, ProliferationProgram
 from .search import ParameterVector
@@ -172,6 +172,7 @@ def pairs_of(
 ) -> Float[np.ndarray, "pairs both"]:
     """`Fit.pairs`."""
     generations = index.shape[1]
+    check_bins(bins, lambda num: 2 * 8 * (generations * num) ** 2)
     pairs = np.zeros((generations**2, bins**2))
     for k in range(generations):
         for other in range(generations):

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._xla import precision, refuse_fork
-from .binning import NO_BIN, AbstractBins, BinRule, bins_of_model
+from .binning import NO_BIN, AbstractBins, BinRule, bins_of_model, check_bins
 from .family import family_means, family_second_moments
 from .law import Gamma, Normal
 from .model import CellType, ProliferationModel
@@ -129,6 +129,7 @@ class Expected:
 
         **Returns:** `(bins,)` means and `(bins, bins)` covariances.
         """
+        check_bins(bins.num, lambda num: 2 * 8 * num**2)
         index = bins_of_model(self.model, bins, rule=rule, phi_min=phi_min)
         return binned_mean(index, self.mean, bins.num), binned_covariance(
             index, self.counts, self.family_covariance, bins.num

@@ -10,6 +10,7 @@ from jax.sharding import Mesh
 from jaxtyping import Float, Int, PRNGKeyArray
 from scipy.special import gammainc, ndtr
 
+from ..memory import Footprint, check_fits
 from ..scale.shares import spread, summed
 from .grid import legendre
 from .law import Fixed, Gamma, Law, Normal
@@ -49,7 +50,8 @@ def sample_lattice(
 
     **Returns:** a `Sample` with the histogram of each type.
 
-    **Raises:** `ValueError` for fewer than 8 slots; `SampleFailed` for a cohort of 2^62 cells.
+    **Raises:** `ValueError` for fewer than 8 slots; `NotEnoughMemory` for more slots or runs than
+    fit in memory; `SampleFailed` for a cohort of 2^62 cells.
     """
     if slots < 8:
         raise ValueError(f"`slots` is {slots}. Give 8 or more.")
@@ -57,6 +59,7 @@ def sample_lattice(
     held = model.initial.occupied
     last = model.max_divisions[model.initial.counts > 0]
     generations, types = model.generations, len(model.types)
+    _check_memory(num_runs, slots, types, held.counts.size, generations)
     by_type = np.zeros((num_runs, types, held.counts.size, generations), np.int64)
     chances = [_Chances(x.law, model.duration, model.start, slots) for x in model.types]
     shares = np.array([x.proportion for x in model.types])
@@ -80,6 +83,21 @@ def sample_lattice(
         np.ldexp(held.fluorescence[:, None], -k[None, :]),
         0,
         "lattice",
+    )
+
+
+def _check_memory(runs: int, slots: int, types: int, channels: int, generations: int) -> None:
+    """**Raises:** `NotEnoughMemory` for histograms or cohorts that do not fit in memory."""
+
+    def footprint(runs: int, slots: int) -> Footprint:
+        histograms = 3 * runs * types * channels * generations
+        return Footprint(0, 8 * (histograms + (slots + 1) * (3 * channels + 64)))
+
+    check_fits(
+        lambda num: footprint(1, num), slots, f"{slots:,} slots need", "give up to {:,} slots"
+    )
+    check_fits(
+        lambda num: footprint(num, slots), runs, f"{runs:,} runs need", "give up to {:,} runs"
     )
 
 

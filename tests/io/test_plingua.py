@@ -1,5 +1,6 @@
 """The reader of P-Lingua: meaning of every statement, and the place of every mistake."""
 
+import sys
 import warnings
 
 import pytest
@@ -720,3 +721,20 @@ def test_a_large_file_of_explicit_statements():
     system = parse(main(body))
     assert (system.num_neurons, system.num_rules, system.num_synapses) == (count, count, count - 1)
     assert "n{1}" in errors(main(body + "@ms(n{1}) = a;"))[f"{2 * count + 3}:5"]
+
+
+def test_an_unknown_module_is_told_before_ranges_are_run(monkeypatch):
+    def fail(*_):
+        raise AssertionError("the ranges were run")
+
+    for name in ("expand", "expand_families"):
+        monkeypatch.setattr(sys.modules["snpjax.io.plingua.read"], name, fail)
+    text = """@model<spiking_psystems>
+    def main() { call large(9); { call smal(1); } }
+    def large(n) { @mu = x{i} : 1<=i<=n; call also(n); }
+    def small(n) { @mu = y; }
+    """
+    with pytest.raises(ReadError) as error:
+        parse(text)
+    assert "there is no module smal (did you mean 'small'?)" in str(error.value)
+    assert "there is no module also" in str(error.value)

@@ -173,7 +173,7 @@ def test_what_is_written_is_read_again(tmp_path):
         ({"fluorescence_threshold": 0}, "the threshold is 0 (write a positive fluorescence"),
         ({"start": "late"}, "start is 'late' (write one of async, sync, residual, stretch)"),
         ({"populations": 3}, '"populations" is 3 (write a list in brackets)'),
-        ({"bins": 1}, "there are 1 bins"),
+        ({"bins": 1}, "give 2 or more bins"),
         ({"bins": 20.5}, "bins is 20.5 (write an integer)"),
         ({"asynchronus": False}, "unknown key 'asynchronus' (did you mean 'asynchronous'?)"),
         ({"flourescence_threshold": 2}, "(did you mean 'fluorescence_threshold'?)"),

@@ -11,6 +11,7 @@ import pytest
 
 from snpjax import proliferation as pr
 from snpjax.io.proliferation import calibration_record
+from snpjax.proliferation.distance import pairs_of
 from snpjax.proliferation.uncertainty import squared_distance
 from snpjax_formats import NotEnoughMemory
 from tests.proliferation.test_proliferation import AXIS, CASES
@@ -300,3 +301,15 @@ def test_more_starts_than_fit_are_refused(free):
     observed = on_axis(pr.expected(population()).table(), 10**6)
     with pytest.raises(NotEnoughMemory, match=r"10,000,000 starts need .* Give up to \d+ starts"):
         pr.calibrate(population(GUESS), observed, bins=BINS, bounds=BOUNDS, starts=10**7)
+
+
+def test_more_bins_or_slots_than_fit_are_refused(free, key):
+    free(10**6)
+    with pytest.raises(NotEnoughMemory, match=r"^1,000,000,000 bins need .* Give up to \d"):
+        pr.Bins(num=10**9).count(np.array([20.0]), np.array([1]))
+    with pytest.raises(NotEnoughMemory, match=r"^1,000,000,000 slots need .* Give up to \d"):
+        pr.sample_lattice(population(), key, slots=10**9)
+    with pytest.raises(NotEnoughMemory, match=r"^1,000,000 runs need .* Give up to \d"):
+        pr.sample_lattice(population(), key, slots=8, runs=10**6)
+    with pytest.raises(NotEnoughMemory, match=r"^1,000 bins need .* Give up to \d"):
+        pairs_of(np.zeros((1, 3), int), np.ones(1, int), 1000)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ..._text.counts import plural
-from ..._text.nearest import nearest
 from ...spiking.model.guard import Guard
 from ...spiking.model.rule import AnyRule, BuddingRule, DivisionRule, Rule
 from ...spiking.model.system import Json
@@ -192,9 +191,7 @@ class _Expander:
         module = self.frame.modules.get(call.name.lower())
         if module is None:
             self.draft.are_labels_known = False
-            names = [known.name for known in self.frame.modules.values()]
-            message = f"there is no module {call.name} ({nearest(call.name, names, 'modules')})"
-            raise Mistake(call.offset, message)
+            raise Mistake(call.offset, self.frame.unknown_module(call))
         if len(call.arguments) != len(module.parameters):
             takes, names = plural(len(module.parameters), "parameter"), ", ".join(module.parameters)
             message = (

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..._text.nearest import nearest
 from ..kinds import is_json
 from ..source import Report, Unreadable, shortened
 from . import tree
@@ -76,6 +77,23 @@ class Frame:
             if module is not None and "body" not in vars(module):
                 names += _called(module.body)
 
+    def tell_unknown_calls(self, report: Report) -> None:
+        """Report calls of unknown modules that are certainly run: before the ranges of the other
+        statements, which may take long for nothing."""
+        names = ["main"]
+        for name in names:
+            module = self.modules.get(name)
+            for call in () if module is None else _certain_calls(module.body):
+                if (called := call.name.lower()) not in self.modules:
+                    report.error(call.offset, self.unknown_module(call))
+                elif called not in names:
+                    names.append(called)
+
+    def unknown_module(self, call: tree.Call) -> str:
+        """The message about a call of a module that is not there."""
+        names = [known.name for known in self.modules.values()]
+        return f"there is no module {call.name} ({nearest(call.name, names, 'modules')})"
+
     def is_plain_without(self, report: Report) -> bool:
         """Whether mistakes in the statements of `main` that parse are not due to those that do not,
         the only errors so far, and are found quickly: there are no calls, blocks or ranges."""
@@ -94,6 +112,19 @@ class Frame:
         """Whether a statement of `main` that does not parse may create neurons."""
         main = self.modules.get("main")
         return main is not None and any(map(_CREATING.match, main.syntax.unparsed_texts()))
+
+
+def _certain_calls(statements: Iterable[tree.Statement]) -> Iterator[tree.Call]:
+    """The calls without ranges and conditions."""
+    for statement in statements:
+        if not statement.bounds and not statement.filters:
+            match statement.instruction:
+                case tree.Call() as call:
+                    yield call
+                case tree.Block(statements=inner):
+                    yield from _certain_calls(inner)
+                case _:
+                    pass
 
 
 def _called(statements: Iterable[tree.Statement]) -> Iterator[str]:

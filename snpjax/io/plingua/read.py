@@ -83,6 +83,8 @@ def read_plingua(
         frame, system = split_modules(report), None
         frame.parse()
         check_use(report, frame, given)
+        if not report.has_errors:
+            frame.tell_unknown_calls(report)
         if report.has_errors:
             if frame.is_plain_without(report):  # there may be families of a million neurons
                 draft = expand(report, frame, given)
