@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from .._text.os_errors import advice_on
 from .options import advised
 from .signals import ending, stop_orderly
 from .streams import OutputLost, drop_output
@@ -151,7 +152,7 @@ def write_failure(path: Path | str, error: OSError) -> typer.Exit:
     folder = Path(path).parent
     if isinstance(error, FileNotFoundError) and not folder.exists():
         return ended(f"error: {path}: there is no folder {folder} (create it first)", BAD_INPUT)
-    return ended(f"error: {path}: {error.strerror} (check the name and the permissions)", BAD_INPUT)
+    return ended(f"error: {path}: {error.strerror} ({advice_on(error.errno)})", BAD_INPUT)
 
 
 def _advised(error: "ReadError", other: str | None) -> str:

@@ -16,6 +16,7 @@ from typing import NoReturn
 import numpy as np
 from jaxtyping import Int
 
+from .._text.os_errors import advice_on
 from .._text.warn import warn
 from ..spiking.model.guard import Guard, GuardError, shared_budget
 from ..spiking.model.validity import Severity
@@ -127,7 +128,8 @@ def load(
         raise
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         reason = getattr(error, "strerror", None) or str(error)
-        message = f"the file cannot be read: {reason} (check the name and the permissions)"
+        fix = advice_on(getattr(error, "errno", None))
+        message = f"the file cannot be read: {reason} ({fix})"
         raise file_error(name, message) from None
     source = decoded(name, data, may_be_empty=may_be_empty, empty=empty)
     return replace(source, is_file=True)

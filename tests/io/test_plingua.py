@@ -730,7 +730,7 @@ def test_an_unknown_module_is_told_before_ranges_are_run(monkeypatch):
     for name in ("expand", "expand_families"):
         monkeypatch.setattr(sys.modules["snpjax.io.plingua.read"], name, fail)
     text = """@model<spiking_psystems>
-    def main() { call large(9); { call smal(1); } }
+    def main() { call large(9); { call smal(1); }; }
     def large(n) { @mu = x{i} : 1<=i<=n; call also(n); }
     def small(n) { @mu = y; }
     """
