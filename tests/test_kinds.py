@@ -158,3 +158,24 @@ def test_machines_work_under_the_switches_of_jax(switch, kind):
             if isinstance(choice, snp.UniformChoice) and switch == "key reuse":
                 many = jax.vmap(lambda k: call(machine, state, snp.UniformChoice(k)))
                 assert many(jr.split(jr.key(0), 3)).shape == (3,)
+
+
+# ---- texts ----
+
+
+def test_neurons_are_found_by_name():
+    assert system()["x"].spikes == 2
+    with pytest.raises(KeyError, match="no neuron 'X' .did you mean 'x'"):
+        system()["X"]  # noqa: B018
+
+
+@pytest.mark.parametrize("kind", RUNNABLE)
+def test_models_are_shown_in_one_short_line(kind):
+    shown = repr(RUNNABLE[kind]())
+    assert len(shown) < 200 and "\n" not in shown and " at 0x" not in shown
+
+
+def test_a_large_network_is_shown_in_one_line():
+    labels = tuple(f"n{i}" for i in range(102))
+    shown = str(snp.Network(labels, ((0, 1, 1),)))
+    assert shown.endswith("... and 90 more neurons; 1 synapse)") and "\n" not in shown

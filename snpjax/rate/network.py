@@ -26,6 +26,7 @@ from snpjax_formats import (
 )
 from snpjax_formats.by_value import ComparedByValue
 
+from .._text.counts import plural
 from .._text.pickling import PickledError
 from .._xla import precision
 from ..machine import AnyMachine, Lowered
@@ -48,7 +49,7 @@ class InvalidNetwork(PickledError, ValueError):
         self.problems = tuple(problems)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RateNetwork(ComparedByValue):
     """Populations of neurons that send numbers, not spikes, and the projections between them.
 
@@ -91,6 +92,12 @@ class RateNetwork(ComparedByValue):
                 problems.append(f"`record` names {tuple(pair)}. Use one of {sorted(variables)}.")
         if problems:
             raise InvalidNetwork(problems)
+
+    def __repr__(self) -> str:
+        neurons = plural(sum(p.size for p in self.populations), "neuron")
+        populations = plural(len(self.populations), "population")
+        projections = plural(len(self.projections), "projection")
+        return f"RateNetwork({populations}, {neurons}, {projections})"
 
     def lower(
         self,

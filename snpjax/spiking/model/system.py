@@ -22,7 +22,7 @@ from .rule import (
 )
 from .rule_syntax import parse_rule
 from .timed_variants import DendriticDelays
-from .validity import InvalidSystem, Level, ModelWarning, Problem, check
+from .validity import InvalidSystem, Level, ModelWarning, Problem, check, unknown_neuron
 from .variants import AntiSpikes, Exhaustive, SynapseRules, Variant, added_synapses
 
 
@@ -289,6 +289,14 @@ class SpikingSystem(AbstractSystem):
         for name in ("input", "rules_by_label", "notes"):  # a read-only view cannot be pickled
             arguments[name] = dict(arguments[name])
         return _rebuild, (arguments,)
+
+    def __getitem__(self, name: str) -> Neuron:
+        """A neuron by its name. **Raises:** `KeyError` with the nearest names."""
+        if not isinstance(name, str) or name not in self.names:
+            raise KeyError(unknown_neuron(name, self.names))
+        return self.neurons[self.names[name]]
+
+    __iter__ = None  # a system is no sequence: iterate over `neurons`
 
     def __hash__(self) -> int:
         return hash((self.neurons, self.synapses, self.output))

@@ -6,11 +6,15 @@ import jax
 import numpy as np
 from jaxtyping import Bool
 
+from ..._text.counts import plural
 from ..._text.lines import distinct_names
 from ..model.population import AnySystem
 from ..model.system import SpikingSystem
 from ..step.division import GrownState
 from ..step.plasticity import PlasticState
+
+
+_MAX_SHOWN = 12  # neurons, and synapses, of a network as text
 
 
 class Network(NamedTuple):
@@ -22,6 +26,14 @@ class Network(NamedTuple):
 
     labels: tuple[str, ...]
     synapses: tuple[tuple[int, int, int], ...]
+
+    def __str__(self) -> str:
+        if len(self.labels) <= _MAX_SHOWN and len(self.synapses) <= _MAX_SHOWN:
+            return repr(self)
+        first = ", ".join(map(repr, self.labels[:_MAX_SHOWN]))
+        more = len(self.labels) - _MAX_SHOWN
+        others = f", ... and {plural(more, 'more neuron')}" if more > 0 else ""
+        return f"Network({first}{others}; {plural(len(self.synapses), 'synapse')})"
 
     @property
     def names(self) -> tuple[str, ...]:
