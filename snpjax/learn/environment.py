@@ -16,6 +16,7 @@ from ..choice import NumberedChoice, num_alternatives
 from ..machine import Enumerable, Record
 from ..results import RESULTS
 from ..spiking.lower.enumerable import SearchedMachine
+from ..spiking.model.lookup import near_neuron
 from ..spiking.model.population import AnySystem
 from ..spiking.model.system import is_growing
 from ..spiking.step.step import SpikingState
@@ -137,7 +138,8 @@ class Environment:
         if isinstance(target, Mapping):
             for name, count in target.items():
                 if not self.system.has(name):
-                    raise ValueError(f"There is no neuron {name!r} to be in the target.")
+                    near = near_neuron(self.system, name)
+                    raise ValueError(f"There is no neuron {name!r} to be in the target ({near}).")
                 spikes[self.system.position_of(name)] = self._wanted(repr(name), count)
         elif target is not None:
             if np.shape(target) != (num,):

@@ -11,6 +11,7 @@ import jax.lax as lax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from .._text.nearest import nearest
 from ..choice import AbstractChoice, FirstChoice
 from .plastic import RelaxedSynapses
 from .relaxed import (
@@ -236,7 +237,11 @@ def arriving_in(
         return jnp.pad(given, padding), given.shape[2:]
     trains = {name: jnp.asarray(train, jnp.float32) for name, train in input.items()}
     positions = {name: index for index, name in enumerate(model.names)}
-    problems = [f"There is no neuron {name!r}." for name in trains if name not in positions]
+    problems = [
+        f"There is no neuron {name!r} ({nearest(name, model.names, 'neurons')})."
+        for name in trains
+        if name not in positions
+    ]
     problems += [
         f"The input of {name!r} has the shape {train.shape}. Give up to {steps} entries, the "
         "number of steps, and `paths` as a second axis if there are several."

@@ -344,3 +344,20 @@ def test_rewards_below_0_behind_a_cut_number_are_refused():
     system = snp.SpikingSystem([snp.Neuron("x", 2, ["a+/a -> a^5"]), snp.Neuron("y")], [("x", "y")])
     with pytest.raises(snp.QueryError, match="below 0"):
         snp.check(system, "E=? [ 2 - y until x = 0 ]", saturate={"y": 2})
+
+
+def test_misspelt_names_in_mappings_are_refused_with_near_matches(tmp_path):
+    system = snp.SpikingSystem(
+        [snp.Neuron("sender", 1, ["a -> a"]), snp.Neuron("sink")], [("sender", "sink")]
+    )
+    graph = snp.explore(system)
+    calls = {
+        "Sender": lambda: snp.run(system, max_steps=3, initial={"Sender": 2}),
+        "Sink": lambda: snp.explore(system, saturate={"Sink": 2}),
+        "sinc": lambda: snp.write_graph(
+            graph, tmp_path / "g.smv", bounds={"sender": 1, "sink": 1, "sinc": 4}
+        ),
+    }
+    for name, call in calls.items():
+        with pytest.raises((ValueError, KeyError), match=f"{name}.*did you mean 's"):
+            call()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._text.counts import plural
+from ..._text.nearest import nearest
 from ...choice import GivenChoices
 from ...sleptsov.model.execution import Execution
 from ...sleptsov.model.net import SleptsovNet
@@ -87,7 +88,8 @@ class Coverability:
         """
         unknown = [name for name in counts if name not in self.names]
         if unknown:
-            raise ValueError(f"There is no {unknown[0]!r} among {', '.join(self.names[:8])}.")
+            near = nearest(unknown[0], self.names, "names")
+            raise ValueError(f"There is no {unknown[0]!r} ({near}).")
         wanted = [(self.names.index(name), count) for name, count in counts.items()]
         found = any(
             all(node.counts[at] >= count for at, count in wanted) for node in self._tree.nodes

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from ..._text.nearest import nearest
 from ..._text.quoting import printable
 from ...explore import Graph
 from ...sleptsov.model.execution import Execution
@@ -24,6 +25,10 @@ def nusmv_files(graph: Graph, options: ExportOptions) -> Files:
     bounds, system = options.bounds, graph.system
     if bounds is None:
         bounds = {name: high for name, (_, high) in graph.bounds().items()}
+    elif isinstance(bounds, Mapping):
+        names = list(graph.bounds())
+        for name in bounds.keys() - set(names):
+            raise ValueError(f"`bounds`: there is no {name!r} ({nearest(name, names, 'names')})")
     if isinstance(system, SleptsovNet):
         system = Execution(system)
     if isinstance(system, Execution):

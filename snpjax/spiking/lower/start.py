@@ -18,6 +18,7 @@ from ...memory import Footprint, check_fits
 from ...scale.mesh import replicated
 from ...scale.paths import whole
 from ...trajectory import size_of
+from ..model.lookup import near_neuron
 from ..model.variants import AntiSpikes
 from ..step.division import GrownState
 from ..step.partitioned import PartitionedMachine
@@ -224,7 +225,8 @@ def _spikes(
         given = {name: _integers(f"initial[{name!r}]", some) for name, some in initial.items()}
         for name in given:
             if not system.has(name):
-                raise ValueError(f"`initial` names {name!r}, which is not a neuron of the system.")
+                what = f"`initial` names {name!r}, which is not a neuron of the system"
+                raise ValueError(f"{what} ({near_neuron(system, name)}).")
         with_paths = [
             some.shape[-1:] for name, some in given.items() if some.ndim > (_size(system, name) > 1)
         ]

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..._text.nearest import nearest
 from .rule import AnyRule
-from .system import is_growing
+from .system import SpikingSystem, is_growing
 
 
 if TYPE_CHECKING:
@@ -22,13 +23,20 @@ def number_of_label(system: "AnySystem", label: str) -> int:
     return system.label_numbers[label]
 
 
+def near_neuron(system: "AnySystem", name: str) -> str:
+    """Ask for the neurons or populations that an unknown name resembles, see `nearest`."""
+    if isinstance(system, SpikingSystem):
+        return nearest(name, system.names, "neurons")
+    return nearest(name, system.populations, "populations")
+
+
 def position_of(system: "AnySystem", name: str) -> int | slice:
     """The position of a neuron, or those of a population's neurons.
 
     **Raises:** `KeyError` that says what there is.
     """
     if not system.has(name):
-        raise KeyError(f"There is no neuron {name!r} in {system!r}.")
+        raise KeyError(f"There is no neuron {name!r} in {system!r} ({near_neuron(system, name)}).")
     return system.position_of(name)
 
 
