@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .ending import BAD_INPUT, ended, orderly, refusals
+from .models import read_system
 from .options import (
     MOST_SEED,
     FromEither,
+    Parameters,
     RuleName,
     Strict,
     flag,
@@ -65,13 +67,15 @@ def view(
     ] = None,
     source_format: FromEither = None,
     rule: RuleName = None,
+    parameters: Parameters = None,
     strict: Strict = False,
 ) -> None:
     """Draw a system or net in a browser, step it, follow its branches, and change it.
 
     Without a file the page begins with an empty system. The page is served to this machine only, at
     an address that nobody can guess, until Ctrl-C. Errors of a file that cannot be read are shown
-    there too, and can be fixed.
+    there too, and can be fixed. With --set the page opens the member of the family as a file of its
+    own, without the parameters.
     """
     from ..io.formats import check_suffix, is_of_net
 
@@ -81,8 +85,11 @@ def view(
         if reads is None and file is not None and file.exists():
             check_suffix(file, "system")  # what is not a model of any format needs no page
         refuse_given({"--rule": rule}, "there is no net (leave it out)")
-    elif strict:
-        raise typer.BadParameter("this is a file of a net (leave it out)", param_hint="--strict")
+        if file is None:
+            refuse_given({"--set": parameters}, "there is no file to read (leave it out)")
+    else:
+        of_systems = {"--strict": strict, "--set": parameters}
+        refuse_given(of_systems, "this is a file of a net (leave it out)")
     if query is not None:
         if file is None:
             raise typer.BadParameter("there is no model to check (name a file)", param_hint="FILE")
@@ -91,7 +98,7 @@ def view(
         if file is None:
             raise typer.BadParameter("there is no model to export (name a file)", param_hint="FILE")
         with refusals():
-            found = _opened(file, reads, level, rule)
+            found = _opened(file, reads, level, rule, parameters)
         _export(found, export, 100 if steps is None else steps, seed or 0)
         return
     why = "it applies to --export only (choose in the page, or add --export)"
@@ -105,11 +112,11 @@ def view(
         session = new_session(level=level)
     else:
         known = reads and reads.name
-        if rule is None:
+        if rule is None and not parameters:
             name, text = file.name, _text_of(file, known)
         else:
             with refusals():
-                found = _opened(file, reads, level, rule)
+                found = _opened(file, reads, level, rule, parameters)
             name, text, known = found.name, found.text, found.format.name
         session = Session(name, text, level=level, format=known, query=query)
     try:
@@ -169,10 +176,19 @@ def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:
             os._exit(0)
 
 
-def _opened(file: Path, reads: "Format | None", level: "Level", rule: str | None) -> "OpenedModel":
+def _opened(
+    file: Path,
+    reads: "Format | None",
+    level: "Level",
+    rule: str | None,
+    parameters: list[str] | None,
+) -> "OpenedModel":
     from ..viz.page import open_model
-    from ..viz.page.texts import with_rule
+    from ..viz.page.texts import opened_system, with_rule
 
+    if parameters:
+        strict = level == "strict"
+        return opened_system(read_system(file, reads, strict=strict, parameters=parameters))
     known = reads and reads.name
     found = open_model(f"{file}", _text_of(file, known), format=known, level=level)
     steps = rule_of(rule)

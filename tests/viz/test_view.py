@@ -1000,6 +1000,20 @@ def test_export_writes_one_file(pair_file, tmp_path):
     assert len(value["rows"]) == 3 and value["name"] == "pair.pli"
 
 
+def test_a_member_of_a_family_is_opened(tmp_path):
+    family, target = tmp_path / "family.pli", tmp_path / "page.html"
+    family.write_text(
+        "@model<spiking_psystems>\ndef main(n)\n{\n  @mu = cell{1}, cell{2};\n"
+        "  @ms(cell{1}) = a*n;\n  @marcs = (cell{1}, cell{2});\n"
+        '  [a --> a]\'cell{1} "a*";\n}\n'
+    )
+    assert "give --set n=8" in view(family, "--export", target).output
+    result = view(family, "--set", "n=3", "--export", target, "--steps", "1")
+    assert result.exit_code == 0, result.output
+    assert len(recorded_in(target.read_text())["rows"]) == 2
+    assert "there is no file to read" in view("--set", "n=3").output
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
