@@ -179,3 +179,17 @@ def test_a_large_network_is_shown_in_one_line():
     labels = tuple(f"n{i}" for i in range(102))
     shown = str(snp.Network(labels, ((0, 1, 1),)))
     assert shown.endswith("... and 90 more neurons; 1 synapse)") and "\n" not in shown
+
+
+# ---- functions of models ----
+
+
+@pytest.mark.parametrize("kind", RUNNABLE)
+@pytest.mark.parametrize(
+    "function", [snp.invariants, snp.compatibility, snp.to_dot, snp.to_networkx]
+)
+def test_functions_answer_or_refuse_every_kind_in_one_line(function, kind):
+    try:
+        function(RUNNABLE[kind]())
+    except (ValueError, TypeError, NotImplementedError) as error:
+        assert len(str(error)) > 20 and "\n" not in str(error)
