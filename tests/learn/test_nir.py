@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
 from snpjax import learn
-from tests.support.helpers import quietly
+from tests.support.helpers import SHARED, quietly
 
 
 nir = pytest.importorskip("nir", reason="no nir (pip install '.[nir]')")
@@ -790,3 +790,20 @@ def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "nir", None)
     with pytest.raises(ImportError, match=r"nir is not installed \(pip install '.\[nir\]'"):
         learn.from_nir("network.nir")
+
+
+def test_a_file_that_crashes_h5py_is_an_error(tmp_path, monkeypatch):
+    read = sys.modules["snpjax.learn.nir.read"]
+    monkeypatch.setattr(read, "_READ_APART", "import os; os.abort()")
+    path = tmp_path / "x.nir"
+    path.write_bytes(b"")
+    with pytest.raises(ValueError, match=r"x\.nir: the file is damaged: .* signal 6\. Write it"):
+        learn.from_nir(path)
+
+
+def test_a_mutated_file_does_not_end_the_process():
+    path = SHARED / "cases" / "attacked" / "nir" / "segv.nir"
+    if not path.exists():
+        pytest.skip("no folder of published cases")
+    with pytest.raises(ValueError, match="the file is damaged|is not a NIR graph"):
+        learn.from_nir(path)

@@ -1,6 +1,8 @@
 """Reading NIR graphs."""
 
 import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -162,6 +164,7 @@ def most_arriving(
 def _file(path: str | os.PathLike[str]) -> "NIRGraph":
     if not os.path.exists(path):
         raise ValueError(f"{os.fspath(path)}: there is no such file. Check the name.")
+    _check_apart(path)
     try:
         return nir().read(path, type_check=False)  # `from_nir` checks more
     except Exception as error:  # the library has no exceptions of its own
@@ -169,6 +172,28 @@ def _file(path: str | os.PathLike[str]) -> "NIRGraph":
             f"{os.fspath(path)}: this is not a NIR graph that nir {nir().version} reads: "
             f"{str(error) or type(error).__name__}. Check it with `nir.read`."
         ) from error
+
+
+#: Reads the file in a process without JAX; `-P` keeps modules of the working directory out.
+_READ_APART = "import sys, nir; nir.read(sys.argv[1], type_check=False)"
+
+
+def _check_apart(path: str | os.PathLike[str]) -> None:
+    """Read a file in a process of its own, because a damaged one can end the process in h5py.
+
+    Errors that are exceptions come again where the file is read.
+
+    **Raises:** `ValueError` if the process crashes.
+    """
+    command = [sys.executable, "-P", "-c", _READ_APART, os.path.abspath(path)]
+    end = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    if end.returncode < 0:  # a signal
+        raise ValueError(
+            f"{os.fspath(path)}: the file is damaged: reading it ended a process with signal "
+            f"{-end.returncode}. Write it again."
+        )
 
 
 class _Parts(NamedTuple):
