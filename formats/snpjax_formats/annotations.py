@@ -8,6 +8,8 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from importlib import import_module
 from itertools import islice, zip_longest
 from typing import Any, Literal, TypeVar, Union
 
@@ -22,6 +24,8 @@ from .free_memory import NotEnoughMemory
 #: At most this many elements of a collection are compared.
 _MAX_ELEMENTS = 100
 _MAX_SHOWN = 60
+#: Modules of optional packages whose classes stand in signatures.
+_OTHERS = ("matplotlib.axes", "matplotlib.figure", "networkx")
 
 
 def explanation(
@@ -181,7 +185,9 @@ def _fits_array(value: object, kind: Any, is_strict: bool) -> bool:
 
 def _elements(value: Any, origin: type, parts: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
     """Elements of a collection, each with the annotation of its place."""
-    if not isinstance(value, tuple | list | dict | set | frozenset | range | str | bytes):
+    is_array = isinstance(value, jax.Array | np.ndarray) and value.ndim > 0
+    collections = tuple | list | dict | set | frozenset | range | str | bytes
+    if not is_array and not isinstance(value, collections):
         return
     if isinstance(value, dict) and issubclass(origin, Mapping):
         for item in islice(value.items(), _MAX_ELEMENTS):
@@ -205,14 +211,16 @@ def _resolved(annotation: Any, scope: Mapping[str, Any]) -> Any:
 
 
 class _Names(dict[str, Any]):
-    """The names of a module, and those of all modules of ours: some are imported for type checkers
-    only."""
+    """The names of a module, and those of all modules of ours, since some are imported for type
+    checkers only."""
 
     def __missing__(self, name: str) -> Any:
-        for module in [*sys.modules]:
-            if module.partition(".")[0] in ("snpjax", "snpjax_formats"):
-                if name in vars(sys.modules[module]):
-                    return vars(sys.modules[module])[name]
+        ours = [x for x in sys.modules if x.partition(".")[0] in ("snpjax", "snpjax_formats")]
+        for module in [*ours, *_OTHERS]:
+            with suppress(ImportError):
+                members = vars(import_module(module))
+                if name in members:
+                    return members[name]
         raise KeyError(name)
 
 

@@ -251,6 +251,11 @@ def is_valid(applicable: Applicable, chosen: Selected) -> Bool[Array, "choosers 
     **Returns:** `(choosers, *paths)`: true for an applicable alternative, and for `NO_RULE` where
     none is applicable.
     """
+    if applicable.shape[1:] != chosen.shape:
+        raise ValueError(
+            f"`applicable` has the shape {applicable.shape} and `chosen` {chosen.shape}. Pass one "
+            "axis of alternatives in front of the axes of `chosen`."
+        )
     in_range = (chosen >= 0) & (chosen < applicable.shape[0])
     at = jnp.take_along_axis(applicable, jnp.where(in_range, chosen, 0)[None], axis=0)[0]
     return jnp.where(jnp.any(applicable, axis=0), in_range & at, chosen == NO_RULE)

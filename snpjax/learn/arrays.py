@@ -40,6 +40,8 @@ def from_arrays(template: ModelT, arrays: PyTree, /) -> ModelT:
 
     **Raises:** `ValueError` with all arrays that are missing or have another shape or type.
     """
+    if not all(map(_is_shaped, jax.tree.leaves(arrays))):
+        raise TypeError("`arrays` has leaves that are not arrays. Pass what `to_arrays` returned.")
     wanted = to_arrays(template)
     problems: list[str] = []
     if jax.tree.structure(wanted) != jax.tree.structure(arrays):

@@ -13,6 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 
@@ -127,6 +128,16 @@ class ConvSNP(eqx.Module):
         key: Key[Array, ""],
     ):
         """**Arguments:** as for `eqx.nn.Conv`, and `activation`, f. The key is consumed."""
+        sizes = {
+            "num_spatial_dims": num_spatial_dims,
+            "in_channels": in_channels,
+            "out_channels": out_channels,
+        }
+        for name, size in sizes.items():
+            if size < 1:
+                raise ValueError(f"`{name}` is {size}. Give 1 or more.")
+        if np.min(kernel_size) < 1:
+            raise ValueError(f"`kernel_size` is {kernel_size}. Give 1 or more.")
         self.convolution = eqx.nn.Conv(
             num_spatial_dims,
             in_channels,

@@ -123,7 +123,7 @@ def addition_chain(terms: Sequence[int]) -> Program:
 
     **Raises:** `ValueError` for fewer than two numbers, or a negative one.
     """
-    return _chain(terms, Composition.add)
+    return _chain("terms", terms, Composition.add)
 
 
 def product_chain(factors: Sequence[int]) -> Program:
@@ -137,11 +137,11 @@ def product_chain(factors: Sequence[int]) -> Program:
 
     **Raises:** `ValueError` for fewer than two numbers, or a negative one.
     """
-    return _chain(factors, Composition.mul)
+    return _chain("factors", factors, Composition.mul)
 
 
-def _chain(numbers: Sequence[int], operation: Any) -> Program:
-    first, *others = _numbers("numbers", numbers).tolist()
+def _chain(name: str, numbers: Sequence[int], operation: Any) -> Program:
+    first, *others = _numbers(name, numbers).tolist()
     if not others:
         raise ValueError("One number needs no computing. Give at least two.")
     program = Composition()
@@ -286,6 +286,8 @@ _LAST_OF_OTHERS = """
 """
 _PRIORITIES = ((8, 5), (11, 5), (9, 6), (10, 6))
 
+_MAX_LEVELS = 4096
+
 
 def double_exponent(levels: int) -> Program:
     """A net that counts to 2^(2^levels), and answers with this number three times.
@@ -300,11 +302,13 @@ def double_exponent(levels: int) -> Program:
 
     **Returns:** the program.
 
-    **Raises:** `ValueError` for fewer than one level.
+    **Raises:** `ValueError` for fewer than one level, or more than 4096.
     """
     levels = index(levels)
     if levels < 1:
         raise ValueError(f"{levels} levels count nothing. Give 1 or more.")
+    if levels > _MAX_LEVELS:
+        raise ValueError(f"`levels` is {levels}. Give at most {_MAX_LEVELS}.")
     places, lines, marking = [], [], {"I.0": 1, "x.0": 2, "y.0": 2, "s'.0": 2}
     before = 0  # transitions of the levels below
     for level in range(levels):

@@ -66,7 +66,8 @@ def on_astrocytes(system: SpikingSystem, emissions: Sequence[int]) -> "list[list
     **Returns:** for each astrocyte `PASS` and `SUPPRESS` if the spikes on its synapses equal its
     threshold, otherwise only `None`.
     """
-    assert isinstance(system.variant, Astrocytes)
+    if not isinstance(system.variant, Astrocytes):
+        raise TypeError("`system` is not of the variant Astrocytes.")
     counts = _counts(system, emissions)
     return [
         [PASS, SUPPRESS] if n == astrocyte.threshold and n > 0 else [None]
@@ -115,7 +116,8 @@ def _of_other_channels(
 
 def _counts(system: SpikingSystem, emissions: Sequence[int]) -> list[int]:
     """The spikes on the synapses of each astrocyte."""
-    assert isinstance(system.variant, Astrocytes)
+    if not isinstance(system.variant, Astrocytes):
+        raise TypeError("`system` is not of the variant Astrocytes.")
     return [
         sum(
             weight * emissions[system.names[source]]
@@ -182,7 +184,8 @@ _Use = tuple[int, tuple[int | None, ...]]
 
 
 def _synapses_of(system: SpikingSystem, source: str) -> list[tuple[str | None, list[Rule]]]:
-    assert isinstance(system.variant, SynapseRules)
+    if not isinstance(system.variant, SynapseRules):
+        raise TypeError("`system` is not of the variant SynapseRules.")
     return [
         (target, [rule for rule in dict.fromkeys(rules) if isinstance(rule, Rule)])
         for (owner, target), rules in system.variant.rules

@@ -158,7 +158,9 @@ def complaint_about(error: BaseException, path: str, arguments: list[Any]) -> st
         return "no sentence"
     subjects = ["query", "file", "directory", "missing", "unexpected", "is not installed"]
     subjects += [x.rstrip("s") or x for x in inspect.signature(callables()[path]).parameters]
-    subjects += [text for x in arguments for text in (type(x).__name__, f"{x!r}"[:20])]
+    subjects += [
+        text for x in arguments for text in (type(x).__name__, f"{x!r}"[:20], f"{x}:"[:20])
+    ]
     is_named = re.search(rf"(?i)(?<!\w)({'|'.join(map(re.escape, subjects))})", message)
     return None if is_named else "no argument is named"
 
