@@ -36,6 +36,10 @@ CALLS_REVIEWED = {
     "stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)": "a file of ours",
     "snpjax/testing/__init__.py: import_module(f'.{_HOMES[name]}', __name__)": "a table",
     "snpjax/viz/axes.py: import_module(f'matplotlib.{name}')": "names in the code that calls it",
+    "formats/snpjax_formats/annotations.py: eval(annotation, {}, _Names(scope))": (
+        "an annotation of a signature in our source"
+    ),
+    "formats/snpjax_formats/annotations.py: import_module(module)": "our modules, and a table",
     "formats/snpjax_formats/lazy.py: import_module(f'.{name}', self.__name__)": "listed submodules",
     "formats/snpjax_formats/lazy.py: import_module(self._homes[name], self.__name__)": "a table",
     "formats/snpjax_formats/select/__init__.py: import_module(f'.{_LATER[name]}', __name__)": (
@@ -63,15 +67,15 @@ ATTRIBUTES_REVIEWED = {
         snpjax/spiking/step/gpu_loop.py snpjax/spiking/step/partitioned.py
         snpjax/viz/page/queries.py formats/snpjax_formats/graphs.py
         formats/snpjax_formats/select/features.py formats/snpjax_formats/select/model.py
-        formats/snpjax_formats/sum.py""",
+        formats/snpjax_formats/sum.py formats/snpjax_formats/by_value.py
+        snpjax/_text/pickling.py snpjax/scale/identity.py""",
     "fields that a table of registered classes lists": "snpjax/learn/exported.py",
     "the parameters that a Python caller of the library lists": "snpjax/learn/trainable.py",
     "attributes of an object of a Python caller, by its own dictionary": "snpjax/scale/digest.py",
     "a command, a reduction or a kind of arcs, looked up in a table before": """
         snpjax/cli/app.py snpjax/cli/check.py snpjax/viz/page/net_operations.py""",
     "a public name that a table lists": """
-        snpjax/io/formats.py snpjax/testing/__init__.py formats/snpjax_formats/keywords.py
-        formats/snpjax_formats/select/__init__.py""",
+        snpjax/io/formats.py formats/snpjax_formats/arguments.py""",
 }
 
 
