@@ -4,7 +4,10 @@ import errno
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -161,11 +164,13 @@ def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:
     try:
         typer.echo(f"serving {server.url} (Ctrl-C ends it)")
         sys.stdout.flush()
-        if opens:
-            import webbrowser
+        with _redirect(server.url) if opens else nullcontext() as file:
+            if file is not None:
+                import webbrowser
 
-            threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
-        server.serve_forever()
+                url = file.as_uri()
+                threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+            server.serve_forever()
     except KeyboardInterrupt:
         try:
             typer.echo("\nended")
@@ -174,6 +179,21 @@ def _serve(server: "PageServer", session: "Session", *, opens: bool) -> None:
         if session.is_busy:
             # JAX may be computing what nobody waits for; see `main`.
             os._exit(0)
+
+
+@contextmanager
+def _redirect(url: str) -> Iterator[Path]:
+    """A file that only the user can read and that leads a browser to an address. The arguments of a
+    browser are seen by all users of the machine, and the address holds the token."""
+    from snpjax_formats.atomic import atomic_write
+
+    with TemporaryDirectory(prefix="snpjax-", ignore_cleanup_errors=True) as folder:  # mode 0700
+        file = Path(folder) / "page.html"
+        refresh = f'<meta http-equiv="refresh" content="0; url={url}">'
+        text = f'<!doctype html><title>snpjax</title>{refresh}<a href="{url}">Open the page</a>\n'
+        file.touch(mode=0o600)
+        atomic_write(file, text)
+        yield file
 
 
 def _opened(

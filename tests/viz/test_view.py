@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import socket
+import stat
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ from contextlib import ExitStack
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import jax.random as jr
 import pytest
@@ -248,10 +250,32 @@ def test_a_connection_waits_while_64_are_open(server):
         waiting.settimeout(0.2)
         with pytest.raises(TimeoutError):
             waiting.recv(1)
-        assert num_connections() == MAX_CONNECTIONS
+        assert num_connections() == MAX_CONNECTIONS + 1  # the last one waits for a place
         open_ones[0].close()
         waiting.settimeout(60)
         assert received(waiting).startswith("HTTP/1.1 200")
+    while num_connections():
+        time.sleep(0.01)
+
+
+def test_silent_connections_keep_nobody_waiting(server, monkeypatch):
+    monkeypatch.setattr(server_module, "_HEADER_SECONDS", 3600.0)
+    request = f"HEAD /{server.token}/ HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"
+    with ExitStack() as stack:
+
+        def keep_silent():
+            for _ in range(2 * MAX_CONNECTIONS + 1):
+                stack.enter_context(connected(server))
+
+        keep_silent()
+        one = stack.enter_context(connected(server))
+        for _ in range(2):
+            one.sendall(request.encode())
+            header = b""
+            while not header.endswith(b"\r\n\r\n"):
+                header += one.recv(1)
+            assert header.startswith(b"HTTP/1.1 200")
+            keep_silent()  # and it has its place
     while num_connections():
         time.sleep(0.01)
 
@@ -1191,3 +1215,25 @@ def test_the_page_has_another_rule_on_request():
     other = with_rule(opened, snp.sleptsov.Sleptsov(), level="extended")
     assert other.format.name == "pnml" and '<rule name="sleptsov"/>' in other.text
     assert net_json(other.system)["remarks"] == ["the Sleptsov rule"]
+
+
+def test_the_token_is_not_among_the_arguments_of_the_browser(pair_file, monkeypatch):
+    opened = threading.Event()
+    pages = []
+
+    def open_browser(url):
+        path = Path(unquote(urlsplit(url).path))
+        modes = [stat.S_IMODE(x.stat().st_mode) for x in (path, path.parent)]
+        pages.append((url, path, modes, path.read_text()))
+        opened.set()
+
+    def serve(server):
+        assert opened.wait(60)
+        assert server.token not in pages[0][0] and f"url={server.url}" in pages[0][3]
+
+    monkeypatch.setattr("webbrowser.open", open_browser)
+    monkeypatch.setattr("snpjax.viz.page.PageServer.serve_forever", serve)
+    result = view(pair_file)
+    assert result.exit_code == 0, result.output
+    ((url, path, modes, _),) = pages
+    assert url.startswith("file://") and modes == [0o600, 0o700] and not path.exists()

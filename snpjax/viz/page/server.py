@@ -1,5 +1,6 @@
 """The server of the page: on the loopback address only, for those who know its token."""
 
+import contextlib
 import io
 import json
 import os
@@ -26,12 +27,12 @@ _NAMES = (ADDRESS, "localhost")
 _MAX_QUESTION = 2 * MAX_FILE_BYTES
 _MAX_SKIPPED = 2**16
 
-#: Connections that are served at once; more of them wait until one is closed.
+#: Connections with the token that are served at once, more of which wait until one is closed; and
+#: connections that have not shown it yet, the oldest of which is dropped for a new one.
 MAX_CONNECTIONS = 64
 #: Seconds for the next request line and header, and for a body or an answer.
 _HEADER_SECONDS, _BODY_SECONDS = 10.0, 120.0
 #: How often the server looks for a request to shut down while all connections are taken.
-_POLL_SECONDS = 0.5
 
 _STATUS = {
     "answered": HTTPStatus.OK,
@@ -76,6 +77,9 @@ class PageServer(ThreadingHTTPServer):
         self.session = session
         self.token = secrets.token_urlsafe(24)
         self._free = threading.Semaphore(MAX_CONNECTIONS)
+        self._lock = threading.Lock()
+        self._strangers: dict[socket.socket, None] = {}  # the oldest first
+        self._admitted: set[socket.socket] = set()
         ThreadingHTTPServer.__init__(self, (ADDRESS, port), _Handler)
 
     @property
@@ -83,19 +87,43 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{ADDRESS}:{self.server_port}/{self.token}/"
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """The next connection, once fewer than `MAX_CONNECTIONS` are open."""
-        if not self._free.acquire(timeout=_POLL_SECONDS):
-            raise TimeoutError  # the loop tries again
-        try:
-            return ThreadingHTTPServer.get_request(self)
-        except OSError:
-            self._free.release()
-            raise
+        """Accept the next connection. Of those that have not shown the token, the oldest is dropped
+        if there are more than `MAX_CONNECTIONS`, so that silent ones keep nobody waiting."""
+        connection, address = ThreadingHTTPServer.get_request(self)
+        with self._lock:
+            self._strangers[connection] = None
+            oldest = next(iter(self._strangers))
+            is_crowded = len(self._strangers) > MAX_CONNECTIONS
+            if is_crowded:
+                del self._strangers[oldest]
+                with contextlib.suppress(OSError):  # its thread closes it
+                    oldest.shutdown(socket.SHUT_RDWR)
+        return connection, address
+
+    def admit(self, connection: socket.socket) -> None:
+        """Give a connection that has shown the token one of `MAX_CONNECTIONS` places, once one is
+        free. It keeps the place until it is closed.
+
+        **Raises:** `TimeoutError` if none becomes free.
+        """
+        with self._lock:
+            self._strangers.pop(connection, None)
+            if connection in self._admitted:
+                return
+        if not self._free.acquire(timeout=_BODY_SECONDS):
+            raise TimeoutError
+        with self._lock:
+            self._admitted.add(connection)
 
     def shutdown_request(self, request: Any) -> None:
-        """Close a connection: once for each that `get_request` returned."""
+        """Close a connection, whose place is free then."""
+        with self._lock:
+            self._strangers.pop(request, None)
+            has_place = request in self._admitted
+            self._admitted.discard(request)
         ThreadingHTTPServer.shutdown_request(self, request)
-        self._free.release()
+        if has_place:
+            self._free.release()
 
     def server_close(self) -> None:
         """Give the port back, and wait for what is being computed."""
@@ -154,7 +182,9 @@ class _Handler(BaseHTTPRequestHandler):
         wrong = self._of_another_page()
         if wrong is not None:
             self._turn_away(HTTPStatus.FORBIDDEN, wrong)
-        elif self.command not in _METHODS:
+            return False
+        self._page.admit(self.connection)
+        if self.command not in _METHODS:
             message = f"The method {self.command!r:.60} is none of {', '.join(_METHODS)}."
             self._turn_away(HTTPStatus.METHOD_NOT_ALLOWED, message)
         else:
