@@ -12,6 +12,7 @@ from jax.sharding import Mesh
 from jaxtyping import Float
 from scipy.optimize import minimize
 
+from .._text.progress import ProgressLike, progress_of
 from .._xla import refuse_fork
 from ..memory import Footprint, check_fits
 from ..scale.checkpoint import Checkpoint, checkpoints_of
@@ -84,6 +85,7 @@ def calibrate(
     same_axis: bool = True,
     mesh: Mesh | None = None,
     checkpoint: Checkpoint | None = None,
+    progress: ProgressLike = True,
 ) -> Calibration:
     """Fit the proportions and laws of a model to the histogram measured after its duration.
 
@@ -110,6 +112,10 @@ def calibrate(
     - `mesh`: devices that share the searches, `jax.make_mesh((4,), ("paths",))`; more than `starts`
       of them are of no use. It never changes a result. See `snpjax.scale`.
     - `checkpoint`: where to save the values of the objective found so far, see `snpjax.Checkpoint`.
+    - `progress`: whether a line on standard error shows the number of finished searches and the
+      time, if it is a terminal and the call takes more than a second; or a function that is called
+      after each search with the number of those finished and of all, such as
+      `lambda done, all: print(done / all)`.
 
     **Returns:** the `Calibration`: the fitted model and the value of the objective.
 
@@ -146,10 +152,10 @@ def calibrate(
         seed=seed,
     )
     with spread("calibrate", mesh, fit=fit, starts=starts, seed=seed) as crew:
-        with saved as checkpoints:
+        with saved as checkpoints, progress_of(progress, "search", starts) as report:
             known = Evaluations(checkpoints)
             points = _starting_points(fit, search, search.vector(model), starts, seed, crew, known)
-            rows = _rows(_found_from, fit, points, points[0].size + 2, crew, known)
+            rows = _rows(_found_from, fit, points, points[0].size + 2, crew, known, report)
             known.finish()
     found = [(row[:-2], float(row[-2]), int(row[-1])) for row in rows]
     found.sort(key=lambda item: item[1])
@@ -234,11 +240,19 @@ def _rows(
     columns: int,
     crew: Crew | None,
     known: Evaluations,
+    report: Callable[[int, int], None] = lambda done, all: None,
 ) -> Float[np.ndarray, "points columns"]:
-    """`of_point(fit, points[i], known)` for each i, on whichever device of the crew is idle."""
+    """`of_point(fit, points[i], known)` for each i, on whichever device of the crew is idle.
+
+    `report` is called after each point with the number of finished points and of all.
+    """
+    found = np.zeros((len(points), columns))
     if crew is None:
         with jax.enable_x64(True):
-            return np.stack([of_point(fit, x, known) for x in points])
+            for i, x in enumerate(points):
+                found[i] = of_point(fit, x, known)
+                report(i + 1, len(points))
+        return found
     idle: queue.SimpleQueue[Fit] = queue.SimpleQueue()
     with jax.enable_x64(True):
         for device in crew.mesh.devices:
@@ -252,7 +266,6 @@ def _rows(
         finally:
             idle.put(own)
 
-    found = np.zeros((len(points), columns))
     size = crew.size if known.are_shared else len(points)  # of a round
     with ThreadPoolExecutor(len(crew.mesh.devices)) as pool:
         for first in range(0, len(points), size):
@@ -260,6 +273,7 @@ def _rows(
             own = [i for i in every if i % crew.size in crew.places]
             for i, values in zip(own, pool.map(row, [points[i] for i in own]), strict=True):
                 found[i] = values
+                report(i + 1, len(points))
             known.end_round()
     return summed(found.view(np.int64)).view(np.float64)  # 0 in all processes but one
 

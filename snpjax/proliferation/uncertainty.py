@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from scipy.special import chdtrc, chdtri, ndtri
 
+from .._text.progress import ProgressLike, progress_of
 from .._text.warn import warn
 from .binning import BinRule
 from .calibrate import Calibration, descend, pooled
@@ -355,7 +356,14 @@ def squared_distance(
     return (np.inf if np.isnan(statistic) else statistic), residual.size
 
 
-def profile(calibration: Calibration, name: str, *, num: int = 15, widths: float = 4.0) -> Profile:
+def profile(
+    calibration: Calibration,
+    name: str,
+    *,
+    num: int = 15,
+    widths: float = 4.0,
+    progress: ProgressLike = True,
+) -> Profile:
     """Compute the profile likelihood of one parameter: the best fit at each of its values.
 
     **Arguments:**
@@ -364,6 +372,7 @@ def profile(calibration: Calibration, name: str, *, num: int = 15, widths: float
     - `name`: the parameter, which the calibration has searched.
     - `num`: the number of values on each side of the best one.
     - `widths`: how far the values reach, in standard errors, within the bounds of the search.
+    - `progress`: as that of `calibrate`, for the values of the parameter.
 
     **Returns:** a `Profile`.
 
@@ -378,7 +387,8 @@ def profile(calibration: Calibration, name: str, *, num: int = 15, widths: float
     uncertain = _uncertainty(calibration)
     errors = uncertain.standard_errors[index]
     reach = widths * errors / (upper - lower) if errors > 0 else 0.25
-    with jax.enable_x64(True):
+    all = 2 * num + 1
+    with jax.enable_x64(True), progress_of(progress, "value", all) as report:
         best, value, _ = descend(fit, calibration.point)
         found = [(best[index], value, best)]
         for end in (max(best[index] - reach, 0.0), min(best[index] + reach, 1.0)):
@@ -388,6 +398,7 @@ def profile(calibration: Calibration, name: str, *, num: int = 15, widths: float
                 point[index] = place  # from the fit beside it
                 point, loss, _ = descend(fit, point, held=index)
                 found.append((place, loss, point))
+                report(len(found), all)
     found.sort(key=lambda item: item[0])
     least = min(loss for _, loss, _ in found)
     total = float(calibration.observed.sum())

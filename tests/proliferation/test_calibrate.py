@@ -46,8 +46,16 @@ def on_axis(
 
 
 def test_the_values_behind_the_data_are_found():
-    observed = on_axis(pr.expected(population()).table(), 10**9)
-    fit = pr.calibrate(population(GUESS), observed, bins=BINS, bounds=BOUNDS, starts=2)
+    observed, calls = on_axis(pr.expected(population()).table(), 10**9), []
+    fit = pr.calibrate(
+        population(GUESS),
+        observed,
+        bins=BINS,
+        bounds=BOUNDS,
+        starts=2,
+        progress=lambda *call: calls.append(call),
+    )
+    assert calls == [(1, 2), (2, 2)]
     assert fit.values == pytest.approx({"x1": 0.25, "go mean": 38.0, "go sd": 12.0}, rel=1e-4)
     assert fit.distance < 1 and fit.active == () and len(fit.starts) == 2
     assert fit.model.types[1].law == pr.Normal(fit.values["go mean"], fit.values["go sd"])
