@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
-from .models import NetOptions, read_model
-from .options import AsJson, File, Parameters, Strict, grouped, number
+from .models import NetOptions, SystemOptions, read_model
+from .options import AsJson, File, grouped, number
 
 
 if TYPE_CHECKING:
@@ -32,9 +32,8 @@ def certify(
             "Allow any train of 0 or 1 spikes in the first N steps, at every input neuron.",
         ),
     ] = None,
+    systems: SystemOptions,
     nets: NetOptions,
-    parameters: Parameters = None,
-    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Accept or reject the certificate of a proof by induction, without the search that found it.
@@ -52,13 +51,7 @@ def certify(
     from . import data
     from .text import printable
 
-    model = read_model(
-        file,
-        nets,
-        strict=strict,
-        parameters=parameters,
-        of_systems={"--inputs": inputs},
-    )
+    model = read_model(file, systems, nets, of_systems={"--inputs": inputs})
     with refusals():
         if inputs is not None:
             assert not isinstance(model, SleptsovNet)

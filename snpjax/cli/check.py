@@ -9,12 +9,11 @@ import typer
 from .devices import DeviceOptions
 from .ending import BAD_INPUT, FAILED, NOT_DECIDED, ended, orderly, refusals
 from .memory_options import MemoryOptions
-from .models import AllPathsOptions, NetOptions
+from .models import AllPathsOptions, NetOptions, SystemOptions
 from .options import (
     AsJson,
     CheckpointFolder,
     File,
-    Strict,
     advised,
     checkpoint_in,
     grouped,
@@ -67,6 +66,7 @@ def check(
         ),
     ] = None,
     search: AllPathsOptions,
+    systems: SystemOptions,
     nets: NetOptions,
     kept: MemoryOptions,
     checkpoint: CheckpointFolder = None,
@@ -110,7 +110,6 @@ def check(
             "none: never.  [default: all of them where the graph is too large]",
         ),
     ] = None,
-    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Prove or refute properties of all computations of a system or a net.
@@ -142,7 +141,7 @@ def check(
     from . import data, progress
     from .text import headline, printable
 
-    system = search.read(file, nets, strict=strict)
+    system = search.read(file, systems, nets)
     options = stored_in(system, "auto", search.neurons, search.synapses)
     if len(queries) > 1:
         _check_each(cast("Explorable[Any, Any]", system), queries, fair or [])

@@ -8,8 +8,8 @@ import typer
 from ..io.formats import names_text
 from .ending import orderly
 from .lossy import Out, WriteOptions, check_folder
-from .models import read_system
-from .options import From, Parameters, Strict, flag, format_from, grouped, value
+from .models import SystemOptions
+from .options import From, format_from, grouped, value
 
 
 HELP = f"""Write a model file in another format.
@@ -26,21 +26,13 @@ def convert(
     *,
     source: Annotated[Path, typer.Argument(metavar="IN", help="The model file to read.")],
     target: Out,
-    parameters: Parameters = None,
     source_format: From = None,
     output: WriteOptions,
     names: Annotated[
         Path | None,
         value("--names", "FILE", "With cuSNP: write the names of the neurons there."),
     ] = None,
-    strict: Strict = False,
-    allow_includes_outside: Annotated[
-        bool,
-        flag(
-            "--allow-includes-outside",
-            "P-Lingua: let @include name files outside the folder of IN.",
-        ),
-    ] = False,
+    systems: SystemOptions,
 ) -> None:
     """See `HELP`."""
     from ..io.cusnp import name_table
@@ -53,16 +45,11 @@ def convert(
         raise typer.BadParameter("only cuSNP files have no names", param_hint="--names")
     if names is not None:
         check_folder(names)
-    system = read_system(
-        source,
-        reads,
-        strict=strict,
-        parameters=parameters,
-        allow_includes_outside=allow_includes_outside,
-    )
+    system = systems.read(source, reads)
     said = headline(system, f"{source}")
     beside = {} if names is None else {names: name_table(system)}
     output.save(system, target, writes, {"file": f"{source}"}, said, beside=beside)
-    _, included = load_joined(source, reads and reads.name, may_be_outside=allow_includes_outside)
+    is_allowed = systems.allow_includes_outside
+    _, included = load_joined(source, reads and reads.name, may_be_outside=is_allowed)
     for name in included:
         typer.echo(f"note: {target} holds the content of {name}, which {source} includes", err=True)

@@ -8,14 +8,12 @@ import typer
 from .._text.counts import plural
 from .ending import orderly, refusals
 from .lossy import check_folder
-from .models import NetOptions, read_model
+from .models import NetOptions, SystemOptions, read_model
 from .options import (
     MOST,
     MOST_SEED,
     AsJson,
     File,
-    Parameters,
-    Strict,
     choice_of,
     flag,
     grouped,
@@ -85,9 +83,8 @@ def draw(
     neurons: Annotated[
         int, number("--neurons", "Draw more than N neurons in groups.", least=1)
     ] = 60,
-    parameters: Parameters = None,
+    systems: SystemOptions,
     nets: NetOptions,
-    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw a spiking neural P system or a Sleptsov net.
@@ -114,8 +111,7 @@ def draw(
     from . import data
     from .text import printable
 
-    of_systems = {"--paths": paths}
-    model = read_model(file, nets, strict=strict, parameters=parameters, of_systems=of_systems)
+    model = read_model(file, systems, nets, of_systems={"--paths": paths})
     with refusals(output, failures=(snp.RunFailed,)):
         if graph:
             what = _graph(model, output, max_configurations, max_depth, witness)

@@ -6,7 +6,7 @@ import typer
 
 from .devices import DeviceOptions
 from .ending import orderly, refusals
-from .models import read_system
+from .models import SystemOptions
 from .options import (
     MOST,
     MOST_SEED,
@@ -16,8 +16,6 @@ from .options import (
     From,
     MaxNeurons,
     MaxSynapses,
-    Parameters,
-    Strict,
     advised,
     checkpoint_in,
     format_from,
@@ -52,9 +50,8 @@ def estimate(
     synapses: MaxSynapses = None,
     checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
-    parameters: Parameters = None,
+    systems: SystemOptions,
     source_format: From = None,
-    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Estimate the probability that something happens, when every neuron chooses uniformly among
@@ -76,7 +73,7 @@ def estimate(
     from .options import choice_of
     from .text import headline, printable
 
-    system = read_system(file, reads, strict=strict, parameters=parameters)
+    system = systems.read(file, reads)
     options = stored_in(system, "auto", neurons, synapses)
     choice = choice_of(seed)
     assert isinstance(choice, snp.UniformChoice)

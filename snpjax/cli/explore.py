@@ -10,14 +10,13 @@ from .devices import DeviceOptions, is_first
 from .ending import BAD_INPUT, FAILED, INTERRUPTED, ended, orderly, refusals
 from .lossy import check_folder, writing
 from .memory_options import MemoryOptions
-from .models import AllPathsOptions, NetOptions, is_net
+from .models import AllPathsOptions, NetOptions, SystemOptions, is_net
 from .options import (
     MOST,
     AsJson,
     CheckpointFolder,
     File,
     Layout,
-    Strict,
     advised,
     checkpoint_in,
     flag,
@@ -87,11 +86,11 @@ def explore(
     unbounded: Annotated[
         bool, flag("--unbounded", "Counts of an .smv file OUT are integers without bounds.")
     ] = False,
+    systems: SystemOptions,
     nets: NetOptions,
     kept: MemoryOptions,
     checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
-    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Find all reachable configurations of a system, or markings of a net.
@@ -122,7 +121,7 @@ def explore(
     if unbounded and not any(target.suffix.lower() == ".smv" for target in output or []):
         raise typer.BadParameter("it needs an .smv file OUT", param_hint="--unbounded")
     forced = None if layout == "auto" else layout
-    system = search.read(file, nets, strict=strict, numbers=numbers, layout=forced)
+    system = search.read(file, systems, nets, numbers=numbers, layout=forced)
     options = stored_in(system, stored, search.neurons, search.synapses)
     patience, searching = Patience(seconds), progress.of_search(hidden=as_json)
     with (

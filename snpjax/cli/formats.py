@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from .ending import BAD_INPUT, ended, orderly, refusals
-from .options import AsJson, File, From, format_from, number, value
+from .models import SystemOptions
+from .options import AsJson, File, From, format_from, grouped, number, value
 
 
 if TYPE_CHECKING:
@@ -122,8 +123,11 @@ def train(
 
 @formats.command()
 @orderly()
+@grouped
 def explain(
+    *,
     file: File,
+    systems: SystemOptions,
     source_format: From = None,
     model: Annotated[
         Path | None, value("--model", "FILE", "A model of `train`, not the shipped one.")
@@ -135,7 +139,6 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show which layout stores the synapses of a system, why, and what others would cost."""
-    import snpjax as snp
     from snpjax_formats.select import Learned, Measured
 
     from . import data
@@ -148,7 +151,7 @@ def explain(
     chooser = None if model is None else Learned(model)
     if measure is not None:
         chooser = Measured(budget=measure)
-    decisions = _decisions(snp.read(file, format=reads), chooser)
+    decisions = _decisions(systems.read(file, reads), chooser)
     if as_json:
         data.print_json(
             {

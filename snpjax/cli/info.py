@@ -11,8 +11,8 @@ from jaxtyping import Int
 from .._text.counts import bytes_text
 from .._text.quoting import printable
 from .ending import orderly
-from .models import read_system
-from .options import AsJson, File, From, Parameters, Strict, flag, format_from
+from .models import SystemOptions
+from .options import AsJson, File, From, flag, format_from, grouped
 
 
 if TYPE_CHECKING:
@@ -27,11 +27,12 @@ _MAX_GUARD_TEXT = 60  # characters
 
 
 @orderly("snpjax sleptsov info {}")
+@grouped
 def info(
+    *,
     file: File,
-    parameters: Parameters = None,
+    systems: SystemOptions,
     source_format: From = None,
-    strict: Strict = False,
     layouts: Annotated[
         bool, flag("--layouts", "List what each layout of the synapses would cost.")
     ] = False,
@@ -43,7 +44,7 @@ def info(
     from . import data
 
     reads = format_from(source_format, "system")
-    system = read_system(file, reads, strict=strict, parameters=parameters)
+    system = systems.read(file, reads)
     if isinstance(system, snp.PopulationSystem):
         from .info_populations import describe_populations
 

@@ -14,6 +14,7 @@ from .options import (
     MaxSynapses,
     Parameters,
     RuleName,
+    Strict,
     flag,
     format_from,
     number,
@@ -31,6 +32,39 @@ if TYPE_CHECKING:
     from ..spiking.model.population import AnySystem
 
     AnyModel: TypeAlias = AnySystem | SleptsovNet
+
+
+@dataclass(frozen=True)
+class SystemOptions:
+    """Options of commands that read systems."""
+
+    parameters: Parameters = None
+    allow_includes_outside: Annotated[
+        bool,
+        flag(
+            "--allow-includes-outside",
+            "P-Lingua: let @include name files outside the folder of the file.",
+        ),
+    ] = False
+    strict: Strict = False
+
+    def read(self, file: Path, format: "Format | None") -> "AnySystem":
+        import snpjax as snp
+
+        parameters = parameters_of(self.parameters)
+        with refusals():
+            return snp.read(
+                path_of(file, format),
+                format=format,
+                level="strict" if self.strict else "extended",
+                parameters=parameters,
+                allow_includes_outside=self.allow_includes_outside,
+            )
+
+    def values(self) -> dict[str, object]:
+        """Return the values of the options that files of nets do not have."""
+        options = {"--strict": self.strict, "--set": self.parameters}
+        return {**options, "--allow-includes-outside": self.allow_includes_outside}
 
 
 @dataclass(frozen=True)
@@ -75,7 +109,8 @@ class NetOptions:
                 rule=rule,
             )
 
-    def given(self) -> dict[str, object]:
+    def values(self) -> dict[str, object]:
+        """Return the values of the options that files of systems do not have."""
         options = {"--drop-time": self.drop_time, "--net": self.net_id}
         options |= {"--ignore-unknown": self.ignore_unknown}
         return {**options, "--max-flat-size": self.max_flat_size, "--rule": self.rule}
@@ -102,7 +137,6 @@ class AllPathsOptions:
     ] = None
     neurons: MaxNeurons = None
     synapses: MaxSynapses = None
-    parameters: Parameters = None
 
     def saturation(self) -> dict[str, int]:
         """Neurons and where they are cut. A text other than NAME=N is a usage error."""
@@ -117,19 +151,13 @@ class AllPathsOptions:
         return found
 
     def read(
-        self, file: Path, nets: NetOptions, *, strict: bool, **of_systems: object
+        self, file: Path, systems: SystemOptions, nets: NetOptions, **of_systems: object
     ) -> "AnyModel":
         """See `read_model`; `of_systems` are more options that a net does not have."""
         given = {"inputs": self.inputs, "saturate": self.saturate, **of_systems}
         given |= {"neurons": self.neurons, "synapses": self.synapses}
         options = {f"--{name}": value for name, value in given.items()}
-        return read_model(
-            file,
-            nets,
-            strict=strict,
-            parameters=self.parameters,
-            of_systems=options,
-        )
+        return read_model(file, systems, nets, of_systems=options)
 
 
 def path_of(file: Path, format: "Format | None") -> "Path | StandardInput":
@@ -144,35 +172,11 @@ def path_of(file: Path, format: "Format | None") -> "Path | StandardInput":
     return StandardInput()
 
 
-def read_system(
-    file: Path,
-    format: "Format | None",
-    *,
-    strict: bool,
-    parameters: list[str] | None,
-    allow_includes_outside: bool = False,
-) -> "AnySystem":
-    """The system of a file, whose parameters are those of `--set`."""
-    import snpjax as snp
-
-    given = parameters_of(parameters)
-    with refusals():
-        level = "strict" if strict else "extended"
-        return snp.read(
-            path_of(file, format),
-            format=format,
-            level=level,
-            parameters=given,
-            allow_includes_outside=allow_includes_outside,
-        )
-
-
 def read_model(
     file: Path,
+    systems: SystemOptions,
     nets: NetOptions,
     *,
-    strict: bool,
-    parameters: list[str] | None,
     of_systems: Mapping[str, object],
 ) -> "AnyModel":
     """The system or the net of a file. An option that the other kind has is a usage error; those
@@ -182,10 +186,9 @@ def read_model(
     format = format_from(nets.source_format, "system", "net")
     path_of(file, format)
     if (format.holds == "system") if format else not is_of_net(file):
-        refuse_given(nets.given(), "this is a file of a spiking system (leave it out)")
-        return read_system(file, format, strict=strict, parameters=parameters)
-    of_systems = {"--strict": strict, "--set": parameters, **of_systems}
-    refuse_given(of_systems, "this is a file of a net (leave it out)")
+        refuse_given(nets.values(), "this is a file of a spiking system (leave it out)")
+        return systems.read(file, format)
+    refuse_given({**systems.values(), **of_systems}, "this is a file of a net (leave it out)")
     return nets.read(file)
 
 

@@ -305,6 +305,7 @@ _ADVICE = {
     "keep less with `save=`": "make fewer --steps",
     "Run fewer `paths` at a time, or keep less of them with `save=`.": "Try fewer --paths.",
     "has no option `parameters`": "has no option --set",
+    "has no option `allow_includes_outside`": "has no option --allow-includes-outside",
     "has no option `drop_time`": "has no option --drop-time",
     "has no option `net`": "has no option --net",
     "give `chosen`": "give --chosen NEURON or --chosen all",

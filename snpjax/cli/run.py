@@ -6,7 +6,7 @@ import typer
 
 from .devices import DeviceOptions
 from .ending import BAD_INPUT, FAILED, ended, orderly, refusals
-from .models import read_system
+from .models import SystemOptions
 from .options import (
     MOST,
     MOST_SEED,
@@ -18,8 +18,6 @@ from .options import (
     Layout,
     MaxNeurons,
     MaxSynapses,
-    Parameters,
-    Strict,
     advised,
     checkpoint_in,
     choice_of,
@@ -85,9 +83,8 @@ def run(
     int64: Annotated[bool, flag("--int64", "Count spikes in 64 bits, not 32.")] = False,
     checkpoint: CheckpointFolder = None,
     on: DeviceOptions,
-    parameters: Parameters = None,
+    systems: SystemOptions,
     source_format: From = None,
-    strict: Strict = False,
     as_json: AsJson = False,
     as_csv: Annotated[bool, flag("--csv", "Print a row for every step or path.")] = False,
 ) -> None:
@@ -116,14 +113,14 @@ def run(
 
     how = {"method": "first"} if seed is None else {"method": "uniform", "seed": seed}
     try:
-        system = read_system(file, reads, strict=strict, parameters=parameters)
+        system = systems.read(file, reads)
     except WrongKind as wrong:
         if wrong.kind != "numerical":
             raise
         from .numerical import run_numerical
 
-        spiking = {"--strict": strict, "--as": simulator, "--int64": int64, "--no-grow": no_grow}
-        spiking |= {"--neurons": neurons, "--synapses": synapses, "--set": parameters}
+        spiking = {"--as": simulator, "--int64": int64, "--no-grow": no_grow}
+        spiking |= {"--neurons": neurons, "--synapses": synapses, **systems.values()}
         refuse_given(spiking, "this is a file of a numerical system (leave it out)")
         with progress.of_run(steps, paths, hidden=as_json) as made:
             return run_numerical(

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -13,15 +14,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .ending import BAD_INPUT, ended, orderly, refusals
-from .models import read_system
+from .models import NetOptions, SystemOptions
 from .options import (
     MOST_SEED,
-    FromEither,
-    Parameters,
-    RuleName,
-    Strict,
     flag,
     format_from,
+    grouped,
     number,
     refuse_given,
     rule_of,
@@ -37,7 +35,9 @@ if TYPE_CHECKING:
 
 
 @orderly()
+@grouped
 def view(
+    *,
     file: Annotated[
         Path | None,
         typer.Argument(metavar="FILE", help="The model file; without one, an empty system."),
@@ -68,31 +68,29 @@ def view(
             most=MOST_SEED,
         ),
     ] = None,
-    source_format: FromEither = None,
-    rule: RuleName = None,
-    parameters: Parameters = None,
-    strict: Strict = False,
+    systems: SystemOptions,
+    nets: NetOptions,
 ) -> None:
     """Draw a system or net in a browser, step it, follow its branches, and change it.
 
     Without a file the page begins with an empty system. The page is served to this machine only, at
     an address that nobody can guess, until Ctrl-C. Errors of a file that cannot be read are shown
     there too, and can be fixed. With --set the page opens the member of the family as a file of its
-    own, without the parameters.
+    own, without the parameters; with an option on reading a net, what was read.
     """
     from ..io.formats import check_suffix, is_of_net
 
-    level: Level = "strict" if strict else "extended"
-    reads = format_from(source_format, "system", "net")
+    level: Level = "strict" if systems.strict else "extended"
+    reads = format_from(nets.source_format, "system", "net")
     if (reads.holds == "system") if reads else (file is None or not is_of_net(file)):
         if reads is None and file is not None and file.exists():
             check_suffix(file, "system")  # what is not a model of any format needs no page
-        refuse_given({"--rule": rule}, "there is no net (leave it out)")
+        refuse_given(nets.values(), "there is no net (leave it out)")
         if file is None:
-            refuse_given({"--set": parameters}, "there is no file to read (leave it out)")
+            options = {**systems.values(), "--strict": False}
+            refuse_given(options, "there is no file to read (leave it out)")
     else:
-        of_systems = {"--strict": strict, "--set": parameters}
-        refuse_given(of_systems, "this is a file of a net (leave it out)")
+        refuse_given(systems.values(), "this is a file of a net (leave it out)")
     if query is not None:
         if file is None:
             raise typer.BadParameter("there is no model to check (name a file)", param_hint="FILE")
@@ -101,7 +99,7 @@ def view(
         if file is None:
             raise typer.BadParameter("there is no model to export (name a file)", param_hint="FILE")
         with refusals():
-            found = _opened(file, reads, level, rule, parameters)
+            found = _opened(file, reads, systems, nets)
         _export(found, export, 100 if steps is None else steps, seed or 0)
         return
     why = "it applies to --export only (choose in the page, or add --export)"
@@ -115,11 +113,11 @@ def view(
         session = new_session(level=level)
     else:
         known = reads and reads.name
-        if rule is None and not parameters:
-            name, text = file.name, _text_of(file, known)
+        if nets.rule is None and not _changes_text(systems, nets):
+            name, text = file.name, _text_of(file, known, systems)
         else:
             with refusals():
-                found = _opened(file, reads, level, rule, parameters)
+                found = _opened(file, reads, systems, nets)
             name, text, known = found.name, found.text, found.format.name
         session = Session(name, text, level=level, format=known, query=query)
     try:
@@ -134,11 +132,11 @@ def view(
         _serve(server, session, opens=not no_browser)
 
 
-def _text_of(file: Path, format: str | None) -> str:
+def _text_of(file: Path, format: str | None, systems: SystemOptions) -> str:
     """The text of a file with those that it includes, of which there is a note."""
     from ..io.plingua.includes import load_joined
 
-    source, names = load_joined(file, format)
+    source, names = load_joined(file, format, may_be_outside=systems.allow_includes_outside)
     for name in names:
         typer.echo(f"note: {name}, which {file} includes, is part of what the page saves", err=True)
     return source.text
@@ -196,23 +194,23 @@ def _redirect(url: str) -> Iterator[Path]:
         yield file
 
 
+def _changes_text(systems: SystemOptions, nets: NetOptions) -> bool:
+    """Return whether an option says how to read the file, which the page cannot repeat."""
+    return any([systems.parameters, *replace(nets, rule=None).values().values()])
+
+
 def _opened(
-    file: Path,
-    reads: "Format | None",
-    level: "Level",
-    rule: str | None,
-    parameters: list[str] | None,
+    file: Path, reads: "Format | None", systems: SystemOptions, nets: NetOptions
 ) -> "OpenedModel":
     from ..viz.page import open_model
     from ..viz.page.texts import opened_system, with_rule
 
-    if parameters:
-        strict = level == "strict"
-        return opened_system(read_system(file, reads, strict=strict, parameters=parameters))
-    known = reads and reads.name
-    found = open_model(f"{file}", _text_of(file, known), format=known, level=level)
-    steps = rule_of(rule)
-    return found if steps is None else with_rule(found, steps, level=level)
+    if _changes_text(systems, nets):
+        return opened_system(systems.read(file, reads) if systems.parameters else nets.read(file))
+    known, level = reads and reads.name, "strict" if systems.strict else "extended"
+    opened = open_model(f"{file}", _text_of(file, known, systems), format=known, level=level)
+    rule = rule_of(nets.rule)
+    return opened if rule is None else with_rule(opened, rule, level=level)
 
 
 def _export(found: "OpenedModel", target: Path, steps: int, seed: int) -> None:

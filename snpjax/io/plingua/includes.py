@@ -120,7 +120,7 @@ class _Joiner:
         if self._folder is not None and not file.is_relative_to(self._folder):
             raise _Refused(
                 f"{name!r} is outside the folder of {os.path.basename(self._first.path)} (move it "
-                "there, or allow it: allow_includes_outside=True)"
+                "there, or allow it: allow_includes_outside=True, --allow-includes-outside)"
             )
         if file in files:
             chain = " -> ".join(x.name for x in [*files[files.index(file) :], file])
