@@ -26,7 +26,7 @@ def sorter(numbers: list[int]) -> snp.SpikingSystem:
 
 numbers = random.Random(0).choices(range(1, 40), k=20)
 system = sorter(numbers)
-print(system)
+print(repr(system))
 solution = snp.run(system)
 places = [system.names[f"place{j}"] for j in range(len(numbers))]
 result = solution.spikes[places].tolist()

@@ -4,7 +4,7 @@ calls of functions that are for other kinds."""
 import contextlib
 import copy
 import pickle
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import jax
@@ -19,6 +19,7 @@ from snpjax.machine import Stacked
 from tests.support.models import (
     RUNNABLE,
     net,
+    populations,
     proliferation_model,
     rate_network,
     system,
@@ -163,16 +164,48 @@ def test_machines_work_under_the_switches_of_jax(switch, kind):
 # ---- texts ----
 
 
-def test_neurons_are_found_by_name():
+def test_neurons_and_populations_are_found_by_name():
     assert system()["x"].spikes == 2
     with pytest.raises(KeyError, match="no neuron 'X' .did you mean 'x'"):
         system()["X"]  # noqa: B018
+    cells = populations()
+    assert cells["q"] is cells.populations["q"]
+    with pytest.raises(KeyError, match="no population 'P' .did you mean 'p'"):
+        cells["P"]  # noqa: B018
 
 
 @pytest.mark.parametrize("kind", RUNNABLE)
 def test_models_are_shown_in_one_short_line(kind):
     shown = repr(RUNNABLE[kind]())
     assert len(shown) < 200 and "\n" not in shown and " at 0x" not in shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    {
+        "inputs": ("x  2 spikes  a+/a -> a,  a^2 -> a", "synapses: (x, y), ", "input: x"),
+        "synapse rules": ("(x, y)    a+/a -> a", "(x, out)  a -> a"),
+        "division": ("x  1 spike   [a]_x -> []_x || []_z",),
+        "populations": ("p  3 neurons  0 to 2 spikes  a+/a", "projections: (p, q) AllToAll"),
+    }.items(),
+)
+def test_the_text_of_a_system_shows_its_rules(kind, lines):
+    headline, *rest = str(RUNNABLE[kind]()).splitlines()
+    assert headline == repr(RUNNABLE[kind]())
+    for line in lines:
+        assert any(shown.strip().startswith(line) for shown in rest)
+
+
+def test_the_text_of_a_large_system_is_short():
+    names = [f"n{i}" for i in range(110)]
+    rules = [f"a^{i + 2}/a -> a" for i in range(100)]
+    chain = list(pairwise(names))
+    large = snp.SpikingSystem([snp.Neuron(n, 1, rules) for n in names], chain, output=names)
+    parts = [snp.Population(f"{'p' * 100}{i}", 2, 0, ["a -> a"]) for i in range(110)]
+    for model, noun in ((large, "neuron"), (snp.PopulationSystem(parts), "population")):
+        lines = str(model).splitlines()[1:]
+        assert len(lines) < 30 and max(map(len, lines)) < 200
+        assert f"  ... and 90 more {noun}s" in lines
 
 
 def test_a_large_network_is_shown_in_one_line():

@@ -104,7 +104,7 @@ assert np.all(answers == labels)
 # %%
 network = learn.chain(layers, source=learn.relay(16))
 system = learn.to_system(network, round=True)
-print(system)
+print(repr(system))
 print("weights:", sorted({synapse.weight for synapse in system.synapses}))
 
 spikes = np.zeros((system.num_neurons, len(pairs)), np.int32)

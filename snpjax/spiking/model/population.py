@@ -22,7 +22,7 @@ from .population_validity import compatibility_problems, plasticity_problems, pr
 from .rule_table import EMPTY, UNBOUNDED, SlotTable
 from .system import AbstractSystem, Neuron, SpikingSystem, Synapse
 from .template import column, num_rules_of, rules_of_neuron, slots_of_template, text_of_neuron
-from .validity import InvalidSystem, Problem
+from .validity import InvalidSystem, Problem, unknown_neuron
 
 
 if TYPE_CHECKING:
@@ -97,6 +97,14 @@ class PopulationSystem(AbstractSystem):
         if not isinstance(other, PopulationSystem):
             return NotImplemented
         return have_same_value(self._arguments(), other._arguments())
+
+    def __getitem__(self, name: str) -> Population:
+        """A population by its name. **Raises:** `KeyError` with the nearest names."""
+        if not isinstance(name, str) or name not in self.populations:
+            raise KeyError(unknown_neuron(name, self.populations, "population"))
+        return self.populations[name]
+
+    __iter__ = None  # a system is no sequence: iterate over `populations`
 
     def __hash__(self) -> int:
         return hash((self._populations, self.projections, self.output))

@@ -165,6 +165,11 @@ class AbstractSystem:
 
         return SolutionBatch(trajectory, self)
 
+    def __str__(self: Any) -> str:
+        from ..view.listing import system_text
+
+        return system_text(self)
+
     def _repr_svg_(self: Any) -> str:
         from ..view.picture import system_svg
 

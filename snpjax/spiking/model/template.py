@@ -345,6 +345,22 @@ def text_of_neuron(
     return f"{guard}{consumed} -> {produced}{f'; {delay}' if delay else ''}"
 
 
+def texts_of_template(template: AbstractTemplate, size: int) -> list[str]:
+    """The rule that all neurons share, or those of the first and the last."""
+    is_plastic = isinstance(template, PlasticityTemplate)
+    own = (template.alpha, template.k) if is_plastic else ()
+    if not is_shared(template) or any(np.ndim(x) for x in own):
+        return [text_of_neuron(template, i, size) for i in (0, size - 1)]
+    guard, consume = template.guard, template.consume
+    if template.has_terms or not isinstance(consume, int) or consume <= 0:
+        return [text_of_neuron(template, 0, size)]
+    if is_plastic:
+        rule = PlasticityRule(guard, consume, *own, template.targets)  # pyright: ignore
+    else:
+        rule = Rule(guard, consume, template.produce, template.delay)  # pyright: ignore
+    return [f"{rule}"]
+
+
 def _numbers_of(template: AbstractTemplate, index: int, size: int) -> list[tuple[int, ...]]:
     """What the rule of one neuron consumes, produces and delays, and the terms of its guard."""
     effect = (template.consume, template.produce, template.delay)

@@ -16,14 +16,12 @@ from ..model.neuron_names import base_of
 from ..model.plastic_rules import plastic_templates
 from ..model.population import AnySystem, PopulationSystem
 from ..model.population_parts import Population
-from ..model.rule import PlasticityRule, Rule
 from ..model.system import Neuron, SpikingSystem
 from ..model.template import (
     AbstractTemplate,
     PlasticityTemplate,
     column,
-    is_shared,
-    text_of_neuron,
+    texts_of_template,
 )
 from .pretty import pretty, pretty_plasticity, rule_lines, spikes_text
 
@@ -182,7 +180,7 @@ def _group(name: str, neurons: list[Neuron], is_output: bool, num_inputs: int) -
         return Card(shortened(only.name, MAX_NAME), spikes, tuple(lines), is_output, feed)
     kinds = Counter(neuron.rules for neuron in neurons)
     spikes = np.asarray([neuron.spikes for neuron in neurons], object)
-    lines = [_spikes_line(spikes)]
+    lines = [spikes_line(spikes)]
     if len(kinds) == 1:
         own = neurons[0]
         lines += rule_lines(own.rules, own.label, _MAX_RULES)
@@ -211,7 +209,7 @@ def _population(system: PopulationSystem, population: Population) -> Card:
     return Card(
         shortened(population.name, MAX_NAME),
         f"× {size:,}",
-        tuple(line for line in [_spikes_line(spikes), *rule_lines(rules, "", _MAX_RULES)] if line),
+        tuple(line for line in [spikes_line(spikes), *rule_lines(rules, "", _MAX_RULES)] if line),
         has(system.output),
         "in: trains" if has(system.input) else "",
         size > 1,
@@ -220,22 +218,12 @@ def _population(system: PopulationSystem, population: Population) -> Card:
 
 def _rule(template: AbstractTemplate, size: int) -> str:
     """A rule of all neurons, or of the first and the last."""
-    is_plastic = isinstance(template, PlasticityTemplate)
-    own = (template.alpha, template.k) if is_plastic else ()
-    typeset = pretty_plasticity if is_plastic else pretty
-    if not is_shared(template) or any(np.ndim(x) for x in own):
-        return "  …  ".join(typeset(text_of_neuron(template, i, size)) for i in (0, size - 1))
-    guard, consume = template.guard, template.consume
-    if template.has_terms or not isinstance(consume, int) or consume <= 0:
-        return typeset(text_of_neuron(template, 0, size))
-    if is_plastic:
-        rule = PlasticityRule(guard, consume, *own, template.targets)  # pyright: ignore
-    else:
-        rule = Rule(guard, consume, template.produce, template.delay)  # pyright: ignore
-    return typeset(f"{rule}")
+    typeset = pretty_plasticity if isinstance(template, PlasticityTemplate) else pretty
+    return "  …  ".join(map(typeset, texts_of_template(template, size)))
 
 
-def _spikes_line(spikes: np.ndarray) -> str:
+def spikes_line(spikes: np.ndarray) -> str:
+    """Initial spikes of many neurons in words; empty where none has any."""
     if not len(spikes) or not np.any(spikes):
         return ""
     low, high = int(spikes.min()), int(spikes.max())
