@@ -24,6 +24,8 @@ from .free_memory import NotEnoughMemory
 #: At most this many elements of a collection are compared.
 _MAX_ELEMENTS = 100
 _MAX_SHOWN = 60
+#: Smaller numbers do not exhaust the memory.
+_LARGE = 2**16
 #: Modules of optional packages whose classes stand in signatures.
 _OTHERS = ("matplotlib.axes", "matplotlib.figure", "networkx")
 
@@ -68,7 +70,11 @@ def explanation(
                 expected = describe(parameter.annotation)
                 return TypeError(f"{name}: `{parameter.name}` is {_shown(value)}. Pass {expected}.")
     is_memory = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in f"{error}"
-    sizes = {x: y for x, y in values.items() if isinstance(y, int | np.integer)}
+    sizes = {
+        x: y
+        for x, y in values.items()
+        if isinstance(y, int | np.integer) and not isinstance(y, bool) and abs(y) >= _LARGE
+    }
     if not sizes or not (is_memory or isinstance(error, OverflowError)):
         return None
     largest = max(sizes, key=lambda x: abs(sizes[x]))

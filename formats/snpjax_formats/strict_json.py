@@ -59,6 +59,7 @@ def parse_json(
     path: str | os.PathLike[str] = "",
     repeated_keys: Callable[[Pairs], Any] | None = None,
     not_a_number: Callable[[str], Any] | None = None,
+    half_characters: bool = False,
 ) -> Any:
     """Return the value of a JSON text.
 
@@ -70,6 +71,7 @@ def parse_json(
       this is an error.
     - `not_a_number`: returns what stands in place of NaN, an infinity, and an integer of more than
       `MAX_DIGITS` digits. By default these are errors.
+    - `half_characters`: accept halves of characters (lone surrogates) in strings.
 
     **Raises:** `JsonError` with the place of the first mistake: a syntax error, a key that appears
     twice, a number that is none, lists and objects that are nested more than `MAX_DEPTH` deep, or
@@ -112,7 +114,7 @@ def parse_json(
         raise _first_mistake(path, text) from None
     if _is_too_deep(value):
         raise _first_mistake(path, text)
-    half = lone_escape(text)
+    half = None if half_characters else lone_escape(text)
     if half is not None:
         problem = f"{text[half : half + 6]} is {HALF} (write both halves)"
         raise JsonError(path, text, problem, half)

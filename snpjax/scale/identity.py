@@ -77,14 +77,6 @@ def check_same(folder: Path, identity: Mapping[str, Any], other: Mapping[str, An
             f"The checkpoints in {folder} are those of `{other['call']}`, not of "
             f"`{identity['call']}`. Give another folder."
         )
-    settings = identity["switches"]
-    for name, value in other.get("switches", settings).items():  # older ones do not say
-        if settings.get(name, value) != value:
-            raise CheckpointError(
-                f"The checkpoints in {folder} were written with {name}={value or 'unset'} instead "
-                f"of {settings[name] or 'unset'}, which changes the bits of results. Set it as "
-                "before to go on from there, or give another folder to start over."
-            )
     own, found = identity["parts"], other["parts"]
     for name in dict.fromkeys([*own, *found]):
         one, two = own.get(name), found.get(name)
@@ -97,3 +89,12 @@ def check_same(folder: Path, identity: Mapping[str, Any], other: Mapping[str, An
             elif "is" in one and "is" in two:
                 what = f"`{name}={two['is']}` instead of {one['is']}"
         raise CheckpointError(f"The checkpoints in {folder} are those of a call with {what}. {fix}")
+    # After the parts, since 64-bit counts set switches of their own.
+    settings = identity["switches"]
+    for name, value in other.get("switches", settings).items():  # older ones do not say
+        if settings.get(name, value) != value:
+            raise CheckpointError(
+                f"The checkpoints in {folder} were written with {name}={value or 'unset'} instead "
+                f"of {settings[name] or 'unset'}, which changes the bits of results. Set it as "
+                "before to go on from there, or give another folder to start over."
+            )

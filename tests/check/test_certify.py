@@ -380,7 +380,11 @@ def test_command_without_time(files, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("{", "1:2: this is not JSON"), ("{}", "this is not a certificate"), (None, "no such file")],
+    [
+        ("{", "1:2: not well-formed"),
+        ("{}", "this is not a certificate"),
+        (None, "no such file"),
+    ],
 )
 def test_command_on_what_is_no_certificate(files, text, words):
     model, proof, _ = files

@@ -39,7 +39,7 @@ from snpjax.check.induction.strengthening import Refuted, Strengthening
 from snpjax.check.query.formula import And, Observed, Variable
 from snpjax.check.query.parse import parse_query
 from snpjax.explore import Patience
-from snpjax.sleptsov import Disjoint, Execution, Petri, Sleptsov, net_of_text
+from snpjax.sleptsov import Disjoint, Execution, Petri, Sleptsov, SleptsovNet, net_of_text
 from snpjax.testing import nets, reference, systems
 from snpjax.testing.reference_graph import explore
 from snpjax.testing.reference_sleptsov import Reference
@@ -423,7 +423,9 @@ def test_examples_are_proved(name):
     assert verdict.is_proved and verdict.graph is None and verdict.certificate is not None
     assert verdict.certificate.property == example.query
     assert snp.certify(example.system, verdict.certificate, samples=100)
-    assert str(verdict).startswith(f"{example.query}: proved (by induction: ")
+    rule = f" under the {verdict.rule.capitalize()} rule" if verdict.rule else ""
+    assert bool(rule) == isinstance(example.system, Execution | SleptsovNet)
+    assert str(verdict).startswith(f"{example.query}: proved{rule} (by induction: ")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -31,7 +31,7 @@ PROLIFERATION_MODEL = """{"project_name": "fuzzed", "initial_file": "C:\\\\data\
  "bins": 50, "lowest_bin": 1, "highest_bin": 1000.0, "populations": [
  {"name": "fast", "proportion": 0.25, "mean": 20, "std": 2.5, "min_mean": 10, "max_mean": 30},
  {"name": "slow", "proportion": 0.5, "mean": 3, "std": 9.5, "law": "gamma"},
- {"name": "quiet", "proportion": 0.25, "mean": "-", "std": "-"}], "own": [1, null]}
+ {"name": "quiet", "proportion": 0.25, "mean": "-", "std": "-"}]}
 """
 PROLIFERATION_YAML = """project_name: fuzzed
 simulation_time: 7.2e1
