@@ -669,6 +669,8 @@ def from_networkx(graph: Any, weight: str | None = "weight") -> Pairs:
       With `None` all edges do.
 
     **Returns:** the edges.
+
+    **Raises:** `TypeError` for another object.
     """
     if "edges" not in dir(graph):
         raise TypeError(f"`graph` is of the type {type(graph).__name__}. Pass a networkx graph.")

@@ -250,6 +250,8 @@ def is_valid(applicable: Applicable, chosen: Selected) -> Bool[Array, "choosers 
 
     **Returns:** `(choosers, *paths)`: true for an applicable alternative, and for `NO_RULE` where
     none is applicable.
+
+    **Raises:** `ValueError` if the shapes do not fit.
     """
     if applicable.shape[1:] != chosen.shape:
         raise ValueError(

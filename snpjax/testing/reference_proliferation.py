@@ -29,6 +29,8 @@ def max_divisions(phi: float, phi_min: float) -> int:
     - `phi_min`: the threshold; cells at or below it vanish.
 
     **Returns:** the number of divisions.
+
+    **Raises:** `ValueError` for a threshold that is not positive, or infinite fluorescence.
     """
     if not phi_min > 0 or phi == math.inf:
         raise ValueError(f"`phi` is {phi} and `phi_min` {phi_min}. Pass positive, finite numbers.")
@@ -182,6 +184,8 @@ def density(law: tuple[Any, ...]) -> Callable[[float], float]:
     - `law`: `("normal", mean, sd)`, cut off at 0, or `("gamma", shape, scale)`, in hours.
 
     **Returns:** a function of the time in hours.
+
+    **Raises:** `ValueError` for a law that is not a name and two numbers.
     """
     if len(law) != 3:
         raise ValueError(f"`law` is {law}. Pass a name and two numbers.")
@@ -296,6 +300,8 @@ def hellinger(simulated: Sequence[float], observed: Sequence[float]) -> float:
     - `observed`: cells of each bin.
 
     **Returns:** the distance.
+
+    **Raises:** `ValueError` for counts that are negative, all zero or of other bins.
     """
     if len(simulated) != len(observed) or min(*simulated, *observed, 0) < 0 or not any(simulated):
         raise ValueError("`simulated` and `observed` are not counts of the same bins.")

@@ -48,6 +48,8 @@ def references(system: SpikingSystem) -> list[str]:
     - `system`: a system of the variant `ScheduledSynapses`.
 
     **Returns:** their names, in order of first appearance.
+
+    **Raises:** `TypeError` for a system of another variant.
     """
     if not isinstance(system.variant, ScheduledSynapses):
         raise TypeError("`system` is not of the variant ScheduledSynapses, so it has no schedules.")

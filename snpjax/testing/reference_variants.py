@@ -65,6 +65,8 @@ def on_astrocytes(system: SpikingSystem, emissions: Sequence[int]) -> "list[list
 
     **Returns:** for each astrocyte `PASS` and `SUPPRESS` if the spikes on its synapses equal its
     threshold, otherwise only `None`.
+
+    **Raises:** `TypeError` for a system of another variant.
     """
     if not isinstance(system.variant, Astrocytes):
         raise TypeError("`system` is not of the variant Astrocytes.")
