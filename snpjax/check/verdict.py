@@ -166,8 +166,8 @@ class Verdict(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
         """The neurons or places in which a loop closes; `None` for all."""
         if not any(one.startswith("cone of influence") for one in self.reductions):
             return None
-        read = (x for one in parse_query(self.query).comparisons for x, _ in one.terms)
-        return tuple(variable.neuron for variable in read)
+        compared = parse_query(self.query).comparisons
+        return tuple(x.neuron for comparison in compared for x in comparison.variables)
 
     def __bool__(self) -> bool:
         if self.is_decided:

@@ -23,6 +23,7 @@ from ..query.formula import (
     Query,
     Temporal,
     comparisons,
+    first_product,
     is_about_one,
 )
 from ..query.names import check_names
@@ -30,7 +31,7 @@ from ..query.parse import parse_query
 from ..query.written import variable_text
 from ..satisfiability import is_satisfiable
 from .certificate import Certificate
-from .conditions import truth_of
+from .conditions import NO_PRODUCTS, truth_of
 from .model_digest import model_digest, proved_model
 from .random_runs import visited
 from .step_formulas import AbstractStepFormulas, NetStepFormulas, SystemStepFormulas, Term, Values
@@ -192,7 +193,7 @@ def certified(
         variable.observed is Observed.STEP
         for condition in (invariant, claim)
         for comparison in comparisons(condition)
-        for variable, _ in comparison.terms
+        for variable in comparison.variables
     )
     if isinstance(model, Execution):
         encoding = NetStepFormulas(z3, model, counts_steps=counts)
@@ -256,8 +257,10 @@ def _check_condition(query: Query, formula: Formula, schema: Schema[Any, Any]) -
         problem = "this speaks of paths (write a condition on one configuration)"
         raise QueryError(query.text, formula.start, problem)
     check_names(query, schema)
+    if (product := first_product(formula)) is not None:
+        raise QueryError(query.text, product.at, NO_PRODUCTS)
     for comparison in comparisons(formula):
-        for variable, _ in comparison.terms:
+        for variable in comparison.variables:
             if variable.observed not in _KNOWN:
                 what = variable.observed.value
                 problem = f"`{what}` is not supported in proofs by induction (use other numbers)"

@@ -14,6 +14,11 @@ class Logic(NamedTuple):
     negate: Callable[[Any], Any]
 
 
+#: Why a proof by induction is refused for a query that multiplies.
+NO_PRODUCTS = (
+    "numbers that vary are multiplied, and only linear conditions are proved by induction (use "
+    "`snpjax.check`)"
+)
 PYTHON = Logic(all, any, lambda truth: not truth)
 
 
@@ -21,7 +26,7 @@ def truth_of(formula: Formula, value: Callable[[Variable], Any], logic: Logic = 
     """The truth of a condition, where its variables have the integers, or terms, `value`."""
     match formula:
         case Comparison():
-            total = sum(x * value(variable) for variable, x in formula.terms)
+            total = sum(x * value(variable) for variable, x in formula.linear_terms)
             if formula.modulus is not None:
                 return total % formula.modulus == formula.constant
             match formula.relation:

@@ -14,6 +14,7 @@ from ...sleptsov.model.net import SleptsovNet
 from ...spiking.model.population import AnySystem
 from ..certificate.certificate import Certificate
 from ..certificate.certify import certify
+from ..certificate.conditions import NO_PRODUCTS
 from ..certificate.model_digest import model_digest
 from ..check import check
 from ..induction.conditions import text_of
@@ -29,6 +30,7 @@ from ..query.formula import (
     Temporal,
     Variable,
     comparisons,
+    first_product,
     is_about_one,
 )
 from ..query.parse import parse_query
@@ -213,12 +215,14 @@ def _template_of(text: str, family: Family) -> _Template:
     quoted = re.sub(r"(?<!\w)\{n\}", f'"{_SIZE}"', text)
     quoted = re.sub(r"(\w+)\{([a-mo-z])\}", r'"\1{\2}"', quoted)
     query = parse_query(quoted)
-    names = {v.neuron for c in comparisons(query.formula) for v, _ in c.terms}
+    if first_product(query.formula) is not None:
+        raise QueryError(text, 0, NO_PRODUCTS)
+    names = {v.neuron for c in comparisons(query.formula) for v in c.variables}
     letters = sorted({name[-2] for name in names if re.search(r"\{[a-z]\}$", name)} - {"n"})
     claim = None
     match query.formula:
         case Temporal("always" | "never" as operator, part) if query.on_all_paths:
-            variables = [v for c in comparisons(part) for v, _ in c.terms]
+            variables = [v for c in comparisons(part) for v in c.variables]
             if is_about_one(part) and all(v.observed in _KNOWN for v in variables):
                 claim = part if operator == "always" else Not(part)
     if letters and claim is None:
@@ -259,7 +263,7 @@ def _text(property: str | Callable[[int], str], template: _Template | None, size
 
 def _instance(comparison: Comparison, numbers: Mapping[str, int], size: int) -> Comparison:
     terms, constant = [], comparison.constant
-    for variable, x in comparison.terms:
+    for variable, x in comparison.linear_terms:
         if variable.neuron == _SIZE:
             constant -= x * size
             continue
@@ -272,7 +276,7 @@ def _instance(comparison: Comparison, numbers: Mapping[str, int], size: int) -> 
 
 
 def _renamed(comparison: Comparison, rename: Callable[[Variable], Variable]) -> Comparison:
-    return replace(comparison, terms=tuple((rename(v), x) for v, x in comparison.terms))
+    return replace(comparison, terms=tuple((rename(v), x) for v, x in comparison.linear_terms))
 
 
 def _mapped(formula: Formula, change: Callable[[Comparison], Comparison]) -> Formula:

@@ -88,7 +88,7 @@ def _comparison(comparison: Comparison, sign: str | None = None) -> str:
             return f"open({name_text(name)})"
         case ((Variable(Observed.HALTED | Observed.FINAL as observed), 1),), ">=", 1:
             return observed.value
-    left = sum_of(comparison.terms)
+    left = sum_of(comparison.linear_terms)
     if comparison.modulus is not None:
         left = f"({left})" if " " in left else left
         left = f"{left} mod {comparison.modulus}"

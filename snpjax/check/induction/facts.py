@@ -265,9 +265,9 @@ def few_facts(relation: AbstractRelation, samples: Sequence[State], query: Formu
         ({v: 1}, ValueRange(relation.least[i], relation.most[i])) for i, v in _numbers_of(relation)
     ]
     sums += [
-        (dict(x.terms), NO_BOUND)
+        (dict(x.linear_terms), NO_BOUND)
         for x in asked
-        if len(x.terms) > 1 and all(v in relation.positions for v, _ in x.terms)
+        if len(x.terms) > 1 and all(v in relation.positions for v in x.variables)
     ]
     is_net = isinstance(relation, NetRelation)
     traps, siphons = (traps_of(relation), siphons_of(relation)) if is_net else ((), ())
@@ -376,8 +376,10 @@ def _single_remainders(relation: AbstractRelation, asked: Sequence[Comparison]) 
         found += [congruent({v: 1}, m, value) for m in moduli]
     for x in asked:
         if x.modulus is not None:
-            value = sum(factor * relation.value(relation.initial, v) for v, factor in x.terms)
-            found.append(congruent(dict(x.terms), x.modulus, value))
+            value = sum(
+                factor * relation.value(relation.initial, v) for v, factor in x.linear_terms
+            )
+            found.append(congruent(dict(x.linear_terms), x.modulus, value))
     return found
 
 

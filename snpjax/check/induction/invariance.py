@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from ..certificate.conditions import NO_PRODUCTS
 from ..query.formula import (
     And,
     Formula,
@@ -12,6 +13,7 @@ from ..query.formula import (
     Query,
     Temporal,
     comparisons,
+    first_product,
     is_about_one,
 )
 from .conditions import text_of
@@ -39,8 +41,10 @@ class Invariance(NamedTuple):
     @property
     def problem(self) -> tuple[int, str] | None:
         """Where the condition speaks of what a configuration does not hold, and what to do."""
+        if (product := first_product(self.condition)) is not None:
+            return product.at, NO_PRODUCTS
         for comparison in comparisons(self.condition):
-            for variable, _ in comparison.terms:
+            for variable in comparison.variables:
                 if variable.observed.is_of_step:
                     return variable.at, (
                         f"`{variable.observed.value}` speaks of a step, and only conditions on "

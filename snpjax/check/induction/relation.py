@@ -166,7 +166,8 @@ def chosen(alternatives: Sequence[Sequence[int]], marked: Callable[[int, int], b
 def holds(formula: Formula, relation: AbstractRelation, state: State) -> bool:
     """Whether a condition is true of a configuration."""
     match formula:
-        case Comparison(terms, kind, constant):
+        case Comparison(_, kind, constant):
+            terms = formula.linear_terms
             total = sum(factor * relation.value(state, v) for v, factor in terms)
             if formula.modulus is not None:
                 return total % formula.modulus == constant
@@ -185,7 +186,8 @@ def holds(formula: Formula, relation: AbstractRelation, state: State) -> bool:
 def encoded(z3: Any, formula: Formula, relation: AbstractRelation, now: Frame) -> Term:
     """A condition on a configuration as a formula of z3."""
     match formula:
-        case Comparison(terms, kind, constant):
+        case Comparison(_, kind, constant):
+            terms = formula.linear_terms
             expressions = [(relation.expression(z3, now, v), factor) for v, factor in terms]
             total = z3.Sum([x if factor == 1 else factor * x for x, factor in expressions])
             if formula.modulus is not None:

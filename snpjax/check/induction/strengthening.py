@@ -240,9 +240,9 @@ class Strengthening:
         kept = self.relation.variables
         found: list[Sum] = [{v: 1} for v in kept]
         found += [
-            dict(x.terms)
+            dict(x.linear_terms)
             for x in comparisons(self.wanted)
-            if len(x.terms) > 1 and all(v in self.relation.positions for v, _ in x.terms)
+            if len(x.terms) > 1 and all(v in self.relation.positions for v in x.variables)
         ]
         spikes = [v for v in kept if v.observed is Observed.SPIKES]
         if len(spikes) <= _MAX_PAIRED:
@@ -286,7 +286,7 @@ class Strengthening:
 
     def _weaker(self, literal: Comparison) -> list[Comparison]:
         """The same bound with constants of guards and of the query, the weakest first."""
-        terms, constant = dict(literal.terms), literal.constant
+        terms, constant = dict(literal.linear_terms), literal.constant
         if literal.modulus is not None or any(v.observed is Observed.STEP for v in terms):
             return []
         if literal.relation == "<=":

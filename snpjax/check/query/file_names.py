@@ -15,6 +15,7 @@ from .formula import (
     Query,
     Variable,
     comparisons,
+    factors_of,
     parts_of,
     with_part,
 )
@@ -57,9 +58,12 @@ def in_files(
     def kept(part: Formula) -> Formula:
         if isinstance(part, Comparison):
             terms = tuple(
-                (variable, x)
-                for variable, x in part.terms
-                if variable.observed not in _OF_DELAYS or variable.neuron in closing
+                (monomial, x)
+                for monomial, x in part.terms
+                if all(
+                    v.observed not in _OF_DELAYS or v.neuron in closing
+                    for v in factors_of(monomial)
+                )
             )
             return Comparison(terms, part.relation, part.constant, part.modulus)
         for number, inner in enumerate(parts_of(part)):
@@ -74,7 +78,7 @@ _WRITTEN = (Observed.SPIKES, Observed.STEP, Observed.HALTED, *_OF_DELAYS)
 
 
 def _check(comparison: Comparison, graph: Graph[Any, Any]) -> None:
-    for variable, _ in comparison.terms:
+    for variable in comparison.variables:
         observed, name = variable.observed, variable.neuron
         if observed not in _WRITTEN:
             raise ValueError(

@@ -49,11 +49,31 @@ class AbstractPlaced:
 
 
 @dataclass(frozen=True)
+class VariableProduct:
+    """Two or more variables multiplied with each other."""
+
+    factors: tuple[Variable, ...]
+
+    @property
+    def at(self) -> int:
+        return min(variable.at for variable in self.factors)
+
+
+#: What a term of a sum multiplies by its coefficient.
+Monomial: TypeAlias = Variable | VariableProduct
+
+
+def factors_of(monomial: Monomial) -> tuple[Variable, ...]:
+    """The variables of a term."""
+    return monomial.factors if isinstance(monomial, VariableProduct) else (monomial,)
+
+
+@dataclass(frozen=True)
 class Comparison(AbstractPlaced):
-    """The sum of variables times coefficients, compared with a constant; with a modulus, "=" says
+    """The sum of monomials times coefficients, compared with a constant; with a modulus, "=" says
     that this is the remainder of the sum."""
 
-    terms: tuple[tuple[Variable, int], ...]
+    terms: tuple[tuple[Monomial, int], ...]
     relation: Relation
     constant: int
     modulus: int | None = None
@@ -61,11 +81,27 @@ class Comparison(AbstractPlaced):
     @property
     def decides_a_number(self) -> bool:
         """Whether one variable alone decides it, and from some number on always in the same way."""
-        return len(self.terms) == 1 and self.modulus is None
+        return len(self.terms) == 1 and self.modulus is None and not self.products
 
     @property
     def is_of_step(self) -> bool:
-        return any(variable.observed.is_of_step for variable, _ in self.terms)
+        return any(variable.observed.is_of_step for variable in self.variables)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """All numbers that it reads."""
+        return tuple(variable for monomial, _ in self.terms for variable in factors_of(monomial))
+
+    @property
+    def products(self) -> tuple[VariableProduct, ...]:
+        """Its terms that are not linear."""
+        return tuple(x for x, _ in self.terms if isinstance(x, VariableProduct))
+
+    @property
+    def linear_terms(self) -> tuple[tuple[Variable, int], ...]:
+        """The terms, for methods that `first_product` keeps all others from."""
+        assert not self.products
+        return tuple((x, factor) for x, factor in self.terms if isinstance(x, Variable))
 
 
 @dataclass(frozen=True)
@@ -217,6 +253,12 @@ def all_parts(formula: Formula) -> Iterator[Formula]:
 def comparisons(formula: Formula) -> Iterator[Comparison]:
     """What a formula says of single configurations."""
     return (part for part in all_parts(formula) if isinstance(part, Comparison))
+
+
+def first_product(formula: Formula) -> VariableProduct | None:
+    """The first product of varying numbers in a formula, for methods that are for linear sums."""
+    found = (product for comparison in comparisons(formula) for product in comparison.products)
+    return min(found, key=lambda product: product.at, default=None)
 
 
 def is_about_one(formula: Formula) -> bool:

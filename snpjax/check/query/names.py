@@ -46,7 +46,7 @@ def needs_of(
         steps = (
             v.at
             for x in comparisons(query.formula)
-            for v, _ in x.terms
+            for v in x.variables
             if v == Variable(Observed.STEP)
         )
         raise QueryError(query.text, next(steps, query.formula.start), problem)
@@ -57,7 +57,7 @@ def check_names(query: Query, schema: Schema[Any, Any]) -> None:
     """**Raises:** `QueryError` for the first name or rule that the model does not have."""
     for condition in query.fair:
         check_names(condition, schema)
-    variables = [v for comparison in comparisons(query.formula) for v, _ in comparison.terms]
+    variables = [v for comparison in comparisons(query.formula) for v in comparison.variables]
     for variable in sorted(variables, key=lambda variable: variable.at):
         if variable.observed in (Observed.STEP, Observed.HALTED):
             continue
@@ -100,7 +100,7 @@ def saturation_for(query: Query, schema: Schema[Any, Any]) -> dict[str, int]:
         return {}
     caps: dict[str, int | None] = {}
     for comparison in query.comparisons:
-        for variable, _ in comparison.terms:
+        for variable in comparison.variables:
             if variable.observed is Observed.SPIKES:
                 name = variable.neuron
                 known, needed = caps.get(name, 1), None
@@ -118,7 +118,7 @@ def clock_for(query: Query, max_depth: int | None) -> int:
     """
     clock = max((clock_for(condition, max_depth) for condition in query.fair), default=0)
     for comparison in comparisons(query.formula):
-        for variable, _ in comparison.terms:
+        for variable in comparison.variables:
             if variable.observed is Observed.STEP:
                 if comparison.decides_a_number:
                     clock = max(clock, decided_from(comparison))
@@ -135,7 +135,7 @@ def check_clock(query: Query, clock: int) -> None:
     for condition in query.fair:
         check_clock(condition, clock)
     for comparison in comparisons(query.formula):
-        for variable, _ in comparison.terms:
+        for variable in comparison.variables:
             if variable.observed is Observed.STEP:
                 needed = decided_from(comparison) if comparison.decides_a_number else 1
                 if clock < needed:
@@ -148,5 +148,5 @@ def check_clock(query: Query, clock: int) -> None:
 
 def decided_from(comparison: Comparison) -> int:
     """From where on the one variable of a comparison does not change its truth."""
-    ((_, coefficient),) = comparison.terms
+    ((_, coefficient),) = comparison.linear_terms
     return max(comparison.constant // coefficient + 1, 1)

@@ -211,7 +211,7 @@ def _expected(text: str) -> tuple[Formula, Reward]:
 def _check_formula(question: NumberQuery) -> None:
     """**Raises:** `QueryError` for a formula of which no number is computed."""
     formula = question.formula
-    for variable, _ in question.reward.terms.terms if question.reward is not None else ():
+    for variable in question.reward.terms.variables if question.reward is not None else ():
         if variable.observed.is_of_step:
             problem = "`emits` and `fires` are of steps (sum what configurations have)"
             raise QueryError(question.text, variable.at, problem)

@@ -18,6 +18,7 @@ from .formula import (
     Formula,
     Implies,
     InOrder,
+    Monomial,
     Not,
     Observed,
     Operator,
@@ -28,8 +29,10 @@ from .formula import (
     Relation,
     Temporal,
     Variable,
+    VariableProduct,
     Within,
     all_parts,
+    factors_of,
 )
 from .messages import asks_for_a_number, looks_symbolic, meant, syntax_error
 
@@ -39,6 +42,8 @@ MAX_DEPTH = 60  # operators and parentheses inside each other
 MAX_NUMBER = 2**31 - 1
 MAX_EQUIVALENCES = 8  # each writes its two sides twice
 MAX_STEPS = 1_000  # of an operator: each is a state of its automaton
+MAX_FACTORS = 16  # of a product of numbers that vary
+MAX_TERMS = 1_000  # of sums that are multiplied
 # Sums with such coefficients stay within 64 bits for all spikes of 32 bits.
 _MAX_COEFFICIENTS = 2**30
 
@@ -142,9 +147,9 @@ def _check_depth(text: str, tree: Tree) -> None:
 
 @dataclass(frozen=True)
 class _Sum(AbstractPlaced):
-    """A linear expression."""
+    """A polynomial."""
 
-    coefficients: dict[Variable, int]
+    coefficients: dict[Monomial, int]
     constant: int = 0
 
     def plus(self, other: "_Sum", factor: int, end: int) -> "_Sum":
@@ -382,15 +387,39 @@ class _Builder:
     def _product(self, node: Tree, **place: int) -> _Sum:
         total = _Sum({}, 1, **place)
         for part in node.children[::2]:
-            factor = self.number(part)
-            if not any(factor.coefficients.values()):
-                total = total.times(factor.constant, **place)
-            elif not any(total.coefficients.values()):
-                total = factor.times(total.constant, **place)
-            else:
-                problem = "two numbers that vary are multiplied (one of them has to be constant)"
-                raise QueryError(self.text, factor.start, problem)
+            total = self._times(total, self.number(part), **place)
         return total
+
+    def _times(self, one: _Sum, other: _Sum, **place: int) -> _Sum:
+        if len(one.coefficients) * len(other.coefficients) > MAX_TERMS:
+            problem = (
+                f"these sums have a product of more than {MAX_TERMS:,} terms (split the query)"
+            )
+            raise QueryError(self.text, other.start, problem)
+        linear = one.times(other.constant).plus(_Sum(other.coefficients), one.constant, 0)
+        found = linear.coefficients
+        for left, x in one.coefficients.items():
+            for right, y in other.coefficients.items():
+                if x and y:
+                    product = self._product_of(left, right)
+                    found[product] = found.get(product, 0) + x * y
+        return _Sum({x: factor for x, factor in found.items() if factor}, linear.constant, **place)
+
+    def _product_of(self, left: Monomial, right: Monomial) -> VariableProduct:
+        factors = sorted(
+            (*factors_of(left), *factors_of(right)),
+            key=lambda x: (x.observed.value, x.neuron, x.rule),
+        )
+        problem, at = "", factors_of(right)[0].at
+        if len(factors) > MAX_FACTORS:
+            problem = f"a product has at most {MAX_FACTORS} numbers that vary (split the query)"
+        for variable in factors:
+            if variable.observed.is_of_step:
+                what, at = variable.observed.value, variable.at
+                problem = f"`{what}` is of a step, and is multiplied by constants only (compare it)"
+        if problem:
+            raise QueryError(self.text, at, problem)
+        return VariableProduct(tuple(factors))
 
     def _comparison(self, node: Tree, **place: int) -> Formula:
         left, relation, right = node.children
@@ -422,7 +451,7 @@ class _Builder:
         compared = Comparison(terms, "=", constant % modulus, modulus, **place)
         return Not(compared, **place) if _type(relation) == "UNEQUAL" else compared
 
-    def _terms(self, total: _Sum, constant: int, **place: int) -> tuple[tuple[Variable, int], ...]:
+    def _terms(self, total: _Sum, constant: int, **place: int) -> tuple[tuple[Monomial, int], ...]:
         terms = tuple((v, x) for v, x in total.coefficients.items() if x)
         if sum(abs(x) for _, x in terms) + abs(constant) // 2**31 > _MAX_COEFFICIENTS:
             problem = "the numbers of this comparison are too large (at most 2^30 in all)"

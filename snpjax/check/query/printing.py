@@ -20,6 +20,7 @@ from .formula import (
     Variable,
     Within,
     all_parts,
+    factors_of,
     is_state_formula,
     parts_of,
     with_part,
@@ -217,14 +218,14 @@ def _text(formula: Formula, *, prism: bool, word: Word) -> str:
 def _comparison(comparison: Comparison, *, prism: bool, word: Word) -> str:
     conditions = (Observed.HALTED, Observed.FINAL, Observed.FIRES)
     match comparison.terms:
-        case ((variable, 1),) if variable.observed in conditions:
+        case ((Variable() as variable, 1),) if variable.observed in conditions:
             return word(variable)
     total = ""
-    for variable, coefficient in comparison.terms:
+    for monomial, coefficient in comparison.terms:
         sign = "-" if coefficient < 0 else "+" if total else ""
         factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)} * "
         total += f" {sign} {factor}" if total else f"{sign}{factor}"
-        total += word(variable)
+        total += " * ".join(map(word, factors_of(monomial)))
     total, constant = total or "0", comparison.constant
     if comparison.modulus is None:
         return f"{total} {comparison.relation} {constant}"

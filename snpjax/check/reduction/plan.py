@@ -26,7 +26,7 @@ from ...sleptsov.model.net import AbstractRunnableNet, SleptsovNet
 from ...sleptsov.model.rules import Petri
 from ...spiking.lower.enumerable import SearchedMachine
 from ...spiking.model.system import SpikingSystem
-from ..query.formula import Observed, Query, comparisons
+from ..query.formula import Observed, Query, comparisons, first_product
 from .canonical_machine import CanonicalMachine
 from .cone import net_of_cone, neurons_in_cone, places_in_cone, system_of_cone
 from .net_relations import NetRelations, breakers_of_cycles
@@ -177,6 +177,8 @@ def reduced(
         try:
             if not is_known(query):
                 raise NotReduced("the query is not one of linear time")
+            if first_product(query.formula) is not None:
+                raise NotReduced("the query multiplies numbers that vary")
             found = step(found, query, saturate)
         except NotReduced as problem:
             why = f"{_NAMES[kind]}: {problem}"
@@ -294,7 +296,7 @@ def _watched(net: SleptsovNet, query: Query) -> Bool[np.ndarray, " transitions"]
     visible = np.zeros(net.num_transitions, bool)
     for comparison in comparisons(query.formula):
         weights = np.zeros(net.num_places, np.int64)
-        for variable, coefficient in comparison.terms:
+        for variable, coefficient in comparison.linear_terms:
             weights[net.place(variable.neuron)] += coefficient
         visible |= effect @ weights != 0
     return breakers_of_cycles(effect, visible)

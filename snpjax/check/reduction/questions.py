@@ -34,7 +34,7 @@ def is_known(query: Query) -> bool:
 
 def variables_of(formula: Formula) -> list[Variable]:
     """Everything that is compared."""
-    return [variable for comparison in comparisons(formula) for variable, _ in comparison.terms]
+    return [x for comparison in comparisons(formula) for x in comparison.variables]
 
 
 def reads(query: Query, *observed: Observed) -> bool:

@@ -60,7 +60,7 @@ def _roles(query: Query, names: Sequence[str]) -> list[Hashable]:
     """How each column occurs in each comparison."""
     found: dict[str, list[Hashable]] = {name: [] for name in names}
     for number, comparison in enumerate(comparisons(query.formula)):
-        for variable, coefficient in comparison.terms:
+        for variable, coefficient in comparison.linear_terms:
             if variable.neuron in found:
                 role = number, variable.observed, variable.rule, coefficient
                 found[variable.neuron].append(role)
@@ -81,7 +81,8 @@ def _is_invariant(conditions: Sequence[Formula], family: Family, names: Sequence
 def _normal(formula: Formula, renamed: Mapping[str, str]) -> Hashable:
     """A condition with other names, such that the order of its parts does not matter."""
     match formula:
-        case Comparison(terms):
+        case Comparison():
+            terms = formula.linear_terms
             named = [(replace(v, neuron=renamed.get(v.neuron, v.neuron)), x) for v, x in terms]
             return frozenset(named), replace(formula, terms=())
         case Not(part):

@@ -1,14 +1,15 @@
 """The values of comparisons in configurations and steps."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Shaped
 
 from ...machine import Schema, SomeConfigurations, SomeSteps
-from ..query.formula import Comparison, Observed, Variable
+from ..query.formula import Comparison, Observed, Variable, factors_of
 from .labels import Values
 
 
@@ -33,16 +34,23 @@ class Evaluation:
         size = len(configurations)
 
         def values_of(comparison: Comparison) -> Values:
-            total, more, less = np.zeros(size, np.int64), np.zeros(size, bool), np.zeros(size, bool)
-            for variable, coefficient in comparison.terms:
-                if not variable.observed.is_of_step:
-                    values, is_cut = self._variable(variable, configurations, larger)
-                    total += coefficient * values.astype(np.int64)
-                    if coefficient > 0:
-                        more |= is_cut
-                    else:
-                        less |= is_cut
-            return Values(total, more, less)
+            terms: list[_Term] = []
+            more, less = np.zeros(size, bool), np.zeros(size, bool)
+            for monomial, coefficient in comparison.terms:
+                variables = factors_of(monomial)
+                if variables[0].observed.is_of_step:
+                    continue
+                found = [self._variable(x, configurations, larger) for x in variables]
+                terms.append((coefficient, [values for values, _ in found]))
+                any_cut, any_negative = np.zeros(size, bool), np.zeros(size, bool)
+                for values, is_cut in found:
+                    any_cut |= is_cut
+                    any_negative |= values < 0
+                rises, falls = (more, less) if coefficient > 0 else (less, more)
+                rises |= any_cut
+                if len(found) > 1:  # a larger factor makes the product of a negative one smaller
+                    falls |= any_cut & any_negative
+            return Values(_sum(terms, size), more, less)
 
         return values_of
 
@@ -70,11 +78,37 @@ class Evaluation:
         quantity = self.schema.quantities[variable.observed.value]
         return quantity(configurations, variable.neuron), False
 
-    def of_steps(self, comparison: Comparison, steps: SomeSteps) -> Int[np.ndarray, " steps"]:
+    def of_steps(self, comparison: Comparison, steps: SomeSteps) -> Shaped[np.ndarray, " steps"]:
         """The sum of the variables that belong to steps."""
-        total, known = np.zeros(len(steps), np.int64), self.schema.step_quantities
-        for variable, coefficient in comparison.terms:
-            if variable.observed.is_of_step:
-                values = known[variable.observed.value](steps, variable.neuron, variable.rule)
-                total += coefficient * values.astype(np.int64)
-        return total
+        known = self.schema.step_quantities
+        terms: list[_Term] = []
+        for monomial, coefficient in comparison.terms:
+            if isinstance(monomial, Variable) and monomial.observed.is_of_step:
+                values = known[monomial.observed.value](steps, monomial.neuron, monomial.rule)
+                terms.append((coefficient, [values]))
+        return _sum(terms, len(steps))
+
+
+#: A coefficient and the values of the variables that it is multiplied by.
+_Term: TypeAlias = tuple[int, list[np.ndarray]]
+
+
+def _sum(terms: Sequence[_Term], size: int) -> np.ndarray:
+    """Sums of products: of 64 bits, or integers of Python where these might not hold them."""
+    most = sum(
+        abs(coefficient) * math.prod(_largest(values) for values in factors)
+        for coefficient, factors in terms
+    )
+    dtype = np.int64 if most < 2**63 else object
+    total = np.zeros(size, dtype)
+    for coefficient, factors in terms:
+        product = np.full(size, coefficient, dtype)
+        for values in factors:
+            product = product * values.astype(np.int64).astype(dtype)
+        total = total + product
+    return total
+
+
+def _largest(values: np.ndarray) -> int:
+    """The largest absolute value, at least 1."""
+    return max(int(values.max(initial=1)), -int(values.min(initial=0)))

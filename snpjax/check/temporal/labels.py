@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Shaped
 
 from ..query.formula import And, Comparison, Formula, Implies, Not, Or, Quantified
 from .kripke import States
@@ -51,10 +51,11 @@ class Labelling:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The values of a sum of variables. Where one of them was cut off, at its cap or the clock, the
-    sum may be any larger, or any smaller number, too."""
+    """The values of a sum: of 64 bits, or integers of Python where 64 bits are too few. Where a
+    variable was cut off, at its cap or the clock, the sum may be any larger, or any smaller number,
+    too."""
 
-    values: Int[np.ndarray, " some"]
+    values: Shaped[np.ndarray, " some"]
     or_more: Bool[np.ndarray, " some"]
     or_less: Bool[np.ndarray, " some"]
 

@@ -45,7 +45,7 @@ def condition_of(model: SpikingSystem | SleptsovNet, text: str) -> Condition:
     except QueryError as error:
         raise Refused(f"{error}") from None
     formula = query.formula
-    variables = [v for comparison in comparisons(formula) for v, _ in comparison.terms]
+    variables = [v for comparison in comparisons(formula) for v in comparison.variables]
     if not is_about_one(formula) or any(v.observed.is_of_step for v in variables):
         raise Refused(f"{text!r:.80} is not a condition on one configuration, such as `n3 > 2`.")
     evaluation = Evaluation(model.schema())
