@@ -127,9 +127,12 @@ def chain_rule(x: str, y: str, i: int, n: int) -> list[str]:
     return [f"[a^2]_{x}{i} -> []_{y}{i} || []_{rest}"]
 
 
-def models_of(solution: snp.Solution) -> list[dict[int, bool]]:
+def models_of(solution: snp.Solution, grown: snp.Solution) -> list[dict[int, bool]]:
     """The assignments that satisfy the formula: those of the neurons whose spikes made `out` spike
-    first. Each was t1 or f1, then t2 or f2, ..."""
+    first. Each was t1 or f1, then t2 or f2, ...
+
+    `grown` is the run in which they divided: `solution` itself, or an earlier part of it.
+    """
     times = solution.spike_times().tolist()
     if not times:
         return []
@@ -137,7 +140,7 @@ def models_of(solution: snp.Solution) -> list[dict[int, bool]]:
     out = network.labels.index("out")
     sent = solution.emissions[times[0] - 2]
     satisfied = [source for source, target, _ in network.synapses if target == out and sent[source]]
-    lineages = [solution.lineage(neuron) for neuron in satisfied]
+    lineages = [grown.lineage(neuron) for neuron in satisfied]
     return [{int(x[1:]): x[0] == "t" for x in own if x[0] in "tf"} for own in lineages]
 
 

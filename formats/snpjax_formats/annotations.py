@@ -109,6 +109,8 @@ def fits(value: object, annotation: Any, scope: Mapping[str, Any], is_strict: bo
         return isinstance(value, type) and all(
             issubclass(value, part) for part in parts if isinstance(part, type)
         )
+    if origin is Callable and callable(value):
+        return _takes(value, *parts)
     if isinstance(origin, type):
         return _fits_class(value, origin, is_strict) and all(
             fits(x, part, scope, is_strict) for x, part in _elements(value, origin, parts)
@@ -117,6 +119,20 @@ def fits(value: object, annotation: Any, scope: Mapping[str, Any], is_strict: bo
         leaf = getattr(annotation, "leaftype", Any)
         return all(fits(x, leaf, scope, is_strict) for x in jax.tree.leaves(value))
     return not isinstance(annotation, type) or _fits_class(value, annotation, is_strict)
+
+
+def _takes(function: Callable[..., Any], parameters: Any = ..., result: Any = Any) -> bool:
+    """Return whether a function takes that many arguments; a class does not return None."""
+    if isinstance(function, type) and result in (None, type(None)):
+        return False
+    if isinstance(parameters, list):
+        try:
+            inspect.signature(function).bind(*parameters)
+        except TypeError:
+            return False
+        except ValueError:  # a function of C without a signature
+            pass
+    return True
 
 
 def _fits_class(value: object, kind: type, is_strict: bool) -> bool:

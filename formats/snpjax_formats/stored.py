@@ -7,6 +7,7 @@ NumPy's integers have 64 bits unless one asks for fewer. Every layout is built t
 """
 
 from dataclasses import replace
+from operator import index
 from typing import overload
 
 import jax
@@ -42,7 +43,7 @@ def bucket(size: int, *, at_least: int = 8) -> int:
     **Returns:** the least of 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, ... that is at least both
     arguments.
     """
-    wanted = max(size, at_least, 1)
+    wanted = index(max(size, at_least, 1))  # NumPy's integers have no `bit_length`
     power = 1 << (wanted - 1).bit_length()
     three_quarters = 3 * power // 4
     return three_quarters if power >= 4 and three_quarters >= wanted else power

@@ -8,7 +8,7 @@ neither JAX nor NumPy.
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from operator import mul
 from typing import Any, TypeAlias
@@ -18,6 +18,8 @@ from snpjax_formats.arguments import explain_arguments
 
 #: Draws a division time in hours.
 Draw: TypeAlias = Callable[[], Any]
+#: A number of hours.
+Time: TypeAlias = float | Fraction
 
 
 def max_divisions(phi: float, phi_min: float) -> int:
@@ -41,7 +43,7 @@ def max_divisions(phi: float, phi_min: float) -> int:
 
 
 def family(
-    first: Any, timer: Callable[[int], Any], duration: Any, last: int
+    first: Time, timer: Callable[[int], Time], duration: Time, last: int
 ) -> tuple[Counter[int], int]:
     """Follow one family, cell by cell.
 
@@ -161,7 +163,7 @@ def drawing(law: tuple[Any, ...] | None, rng: random.Random) -> Draw:
     """
     if law is None:
         return lambda: math.inf
-    kind, *numbers = law
+    kind, *numbers = _parts(law, fixed=1, normal=2, gamma=2)
     if kind == "fixed":
         return lambda: numbers[0]
     if kind == "gamma":
@@ -176,6 +178,14 @@ def drawing(law: tuple[Any, ...] | None, rng: random.Random) -> Draw:
     return normal
 
 
+def _parts(law: tuple[Any, ...], **numbers: int) -> Iterator[Any]:
+    """The name and the numbers of a law, for each of which `numbers` tells how many it has."""
+    if not law or numbers.get(law[0]) != len(law) - 1:
+        laws = " or ".join(f'"{name}" and {n} number{"s" * (n > 1)}' for name, n in numbers.items())
+        raise ValueError(f"`law` is {law}. Pass {laws}.")
+    return iter(law)
+
+
 def density(law: tuple[Any, ...]) -> Callable[[float], float]:
     """The probability density of a division time.
 
@@ -187,9 +197,7 @@ def density(law: tuple[Any, ...]) -> Callable[[float], float]:
 
     **Raises:** `ValueError` for a law that is not a name and two numbers.
     """
-    if len(law) != 3:
-        raise ValueError(f"`law` is {law}. Pass a name and two numbers.")
-    kind, a, b = law
+    kind, a, b = _parts(law, normal=2, gamma=2)
     if kind == "gamma":
         return lambda t: (
             0.0 if t <= 0 else math.exp((a - 1) * math.log(t / b) - t / b - math.lgamma(a)) / b
@@ -245,7 +253,7 @@ def distribution(law: tuple[Any, ...]) -> Callable[[float], float]:
 
     **Returns:** a function of the time in hours.
     """
-    kind, a, b = law
+    kind, a, b = _parts(law, normal=2, gamma=2)
     if kind == "gamma":
         return lambda t: _gamma_below(a, t / b)
 

@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import random
 import warnings
 
 import pytest
@@ -10,6 +11,7 @@ import snpjax as snp
 from snpjax import learn, proliferation, sleptsov
 from snpjax.check import equivalent
 from snpjax.explore import explore
+from snpjax.testing import reference_proliferation as reference
 from tests.support.random_calls import callables, outcomes
 
 
@@ -117,6 +119,15 @@ def test_random_calls():
         (lambda: snp.learn.cross_entropy((), 1), "`scores` is of the type tuple. Pass an array"),
         (lambda: snp.sleptsov.flat_size([1]), "`high` is of the type list. Pass `HighNet"),
         (lambda: snp.lower(snp.Neuron), "`model` is"),
+        (
+            lambda: snp.run(SYSTEM, progress=str),
+            "run: `progress` is the class str. Pass `Callable[[int, int], N",
+        ),
+        (
+            lambda: snp.run(SYSTEM, progress=lambda: None),
+            "run: `progress` is of the type function. Pass `Callable",
+        ),
+        (lambda: reference.family("x", lambda n: 1, 3, 4), "family: `first` is 'x'. Pass a float"),
     ],
 )
 def test_sentence(call, message):
@@ -126,9 +137,22 @@ def test_sentence(call, message):
     assert "\n" not in f"{error.value}"
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: reference.distribution(("a", "b")),
+        lambda: reference.density(("norml", 1, 2)),
+        lambda: reference.drawing((), random.Random(0)),
+    ],
+)
+def test_laws_of_the_reference(call):
+    with pytest.raises(ValueError, match='`law` is .*. Pass "'):
+        call()
+
+
 def test_errors_of_callbacks_stay_what_they_are():
     def progress(*_):
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        snp.testing.reference_proliferation.family(0, progress, 1, 3)
+        reference.family(0, progress, 1, 3)

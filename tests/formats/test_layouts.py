@@ -694,6 +694,7 @@ def test_buckets():
     assert [bucket(n) for n in (0, 8, 9, 12, 13, 17, 25, 33, 49, 97)] == [
         8, 8, 12, 12, 16, 24, 32, 48, 64, 128,
     ]  # fmt: skip
+    assert type(bucket(2, at_least=np.int8(3))) is int  # pyright: ignore[reportArgumentType]
     assert [bucket(n, at_least=1) for n in range(1, 9)] == [1, 2, 3, 4, 6, 6, 8, 8]
     assert buckets(9, at_least=1).tolist() == [1, 2, 3, 4, 6, 8, 12]
     assert buckets(0).tolist() == [8]

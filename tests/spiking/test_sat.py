@@ -122,7 +122,8 @@ def test_examples(family, formula):
 @pytest.mark.parametrize("build", FAMILIES.values())
 @pytest.mark.parametrize("formula", EXAMPLES[:2], ids=lambda formula: f"n={formula.num_variables}")
 def test_the_models_are_the_lineages_of_the_neurons_that_answer(build, formula):
-    found = [tuple(model.values()) for model in models_of(snp.run(build(formula)))]
+    solution = snp.run(build(formula))
+    found = [tuple(model.values()) for model in models_of(solution, solution)]
     values = product([False, True], repeat=formula.num_variables)
     assert sorted(found) == [
         own
