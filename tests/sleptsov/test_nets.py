@@ -21,6 +21,7 @@ from snpjax.sleptsov import (
     Petri,
     Sleptsov,
     SleptsovNet,
+    net_of_text,
 )
 from tests.support.helpers import SHARED, needs_shared
 from tests.support.nets import TRACE, filled
@@ -335,3 +336,20 @@ def test_a_solution_reads_by_name():
         found.trace  # noqa: B018
     with pytest.raises(ValueError, match="no place 'x'"):
         found.tokens_in("x")
+
+
+def test_the_text_of_a_net_is_read_again():
+    text = "add: 2x y !3stop ?4go -> 2x sum\nclear: sum ->\nadd > clear"
+    net = net_of_text(text, {"x": 1_000, "y": 4})
+    headline, add, clear, priorities, marking = str(net).splitlines()
+    assert headline == repr(net)
+    assert (priorities, marking) == ("  priorities: add > clear", "  marking: x 1,000, y 4")
+    assert net_of_text(f"{add}\n{clear}\nadd > clear", {"x": 1_000, "y": 4}) == net
+
+
+def test_the_text_of_a_large_net_is_short():
+    every = np.arange(110)
+    dense = Arcs(np.repeat(every, 110), np.tile(every, 110), np.ones(110**2, int))
+    lines = str(SleptsovNet(every, inputs=dense, outputs=dense)).splitlines()
+    assert len(lines) < 30 and max(map(len, lines)) < 200
+    assert "  ... and 90 more transitions" in lines

@@ -354,6 +354,11 @@ class SleptsovNet(AbstractRunnableNet):
             f"{rule_text(self.rule.name)})"
         )
 
+    def __str__(self) -> str:
+        from .notation import text_of_net  # which builds nets
+
+        return text_of_net(self)
+
     def _repr_html_(self) -> str:
         from ..view.picture import net_html
 

@@ -1,8 +1,11 @@
 """Small nets as text, the way papers write them: `t1: p1 !p4 -> p2 p3` and `t1 > t2`."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
+from ..._text.listing import set_lines, table_lines
 from ..._text.nearest import nearest
 from .arcs import Arcs
 from .names import Numbered
@@ -12,6 +15,7 @@ from .rules import AbstractRule, Sleptsov
 
 _TERM = re.compile(r"([!?]?)([0-9]*)([^0-9\s!?][^\s]*)")
 _RULE = re.compile(r"\s*(\S+?)\s*:(.*)")
+_MAX_TERMS = 60  # of one kind in a text, more than fit into its line
 
 
 def net_of_text(
@@ -85,6 +89,31 @@ def net_of_text(
         transition_names=numbered if list(numbered) == names else names,
         rule=rule,
     )
+
+
+def text_of_net(net: SleptsovNet) -> str:
+    """The first transitions of a net in the notation of `net_of_text`, the first priorities, and
+    the places that hold tokens."""
+    rows = ((f"{net.transition_name(t)}:", _rule_of(net, t)) for t in range(net.num_transitions))
+    pairs = (" > ".join(map(net.transition_name, pair)) for pair in net.priorities.tolist())
+    marked = np.flatnonzero(net.marking)
+    tokens = (f"{net.place_name(p)} {net.marking[p]:,}" for p in marked.tolist())
+    sets = {"priorities": (pairs, len(net.priorities)), "marking": (tokens, len(marked))}
+    lines = table_lines(rows, net.num_transitions, "transition")
+    return "\n".join([repr(net), *lines, *set_lines(**sets)])
+
+
+def _rule_of(net: SleptsovNet, transition: int) -> str:
+    kinds = ((net.inputs, ""), (net.inhibitors, "!"), (net.tests, "?"))
+    needs = (term for arcs, sign in kinds for term in _terms_of(net, arcs, transition, sign))
+    return " ".join([*needs, "->", *_terms_of(net, net.outputs, transition)])
+
+
+def _terms_of(net: SleptsovNet, arcs: Arcs, transition: int, sign: str = "") -> Iterator[str]:
+    start, stop = np.searchsorted(arcs.transition, [transition, transition + 1])
+    own = slice(start, min(stop, start + _MAX_TERMS))
+    for place, weight in zip(arcs.place[own].tolist(), arcs.weight[own].tolist(), strict=True):
+        yield f"{sign}{weight if weight != 1 else ''}{net.place_name(place)}"
 
 
 def _terms(side: str) -> list[tuple[str, int, str]] | str:
