@@ -31,7 +31,7 @@ for name in sys.argv[1:] or [Path(__file__).with_name("three_variables.cnf")]:
     ):
         system = build(formula)
         # Only the first steps, in which assignments divide, keep their configurations: 14 variables
-        # take 2.4 GB of memory, with the configurations of all steps 17 GB.
+        # take 2 to 3 GB of memory, with the configurations of all steps 17 GB.
         grown = snp.run(system, max_steps=4 * n + 4)
         solution = snp.run(
             system,

@@ -71,6 +71,12 @@ def _verdict():
     return verdict
 
 
+def _counter():
+    """A system whose sink gets a spike in every second step."""
+    ring = [snp.Neuron("x", 1, ["a -> a"]), snp.Neuron("y", 0, ["a -> a"]), snp.Neuron("sink")]
+    return snp.SpikingSystem(ring, [("x", "y"), ("y", "x"), ("x", "sink")])
+
+
 #: Values of the library that are no models: what functions return, and what they take.
 VALUES = {
     "solution": lambda: snp.run(system(), max_steps=2),
@@ -80,6 +86,12 @@ VALUES = {
     "verdict": _verdict,
     "graph": lambda: _verdict().graph,
     "witness": lambda: _verdict().trace,
+    "certificate": lambda: snp.prove(system(), "always x <= 5").certificate,
+    "growth": lambda: snp.growth(snp.explore(_counter(), max_configurations=8)),
+    "equivalence": lambda: snp.equivalent(system(), system(), max_configurations=20),
+    "estimate": lambda: snp.Estimate("halted", 0.4, 0.6, 0.95, 4, 2, 0, 3),
+    "output process": lambda: snp.output_process(_verdict().graph),
+    "family": lambda: snp.Family([snp.Group("c", ["a -> a"])], [snp.Wiring("c", "c", "ring")]),
     "invariants": lambda: snp.invariants(system()),
     "expected cells": lambda: pr.expected(proliferation_model()),
     "proliferation model": proliferation_model,
@@ -95,6 +107,7 @@ VALUES = {
 @pytest.mark.parametrize("name", [*RUNNABLE, *VALUES])
 def test_values_travel_through_a_process_pool(name):
     value = {**RUNNABLE, **VALUES}[name]()
+    assert value is not None
     for copied in (pickle.loads(pickle.dumps(value)), copy.deepcopy(value)):
         assert type(copied) is type(value)
         assert name == "layer" or str(copied) == str(value)  # Equinox leaves out some defaults
