@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ..explore import Graph
+from ..sleptsov.model.net import AbstractRunnableNet
 from ..spiking.model.lookup import position_of
 from ..spiking.model.population import AnySystem
 from ..spiking.view.configurations import Configurations, Transitions
@@ -21,6 +22,14 @@ def system_of(graph: Graph[Any, Any]) -> AnySystem:
     if not isinstance(system, AnySystem):
         raise NotImplementedError(f"{system!r} is no system of neurons. Explore a system.")
     return system
+
+
+def refuse_nets(call: str, subject: object, instead: str = "") -> None:
+    """**Raises:** `TypeError` for a net, or the graph of one, that says what to use for it."""
+    model = subject.system if isinstance(subject, Graph) else subject
+    if isinstance(model, AbstractRunnableNet):
+        use = f"{instead} `snpjax.check.coverability`, which finds what is bounded, and what not"
+        raise TypeError(f"`{call}` is for systems of neurons, not for nets. Use {use.strip()}.")
 
 
 def positions(system: AnySystem, names: Sequence[str]) -> Int[np.ndarray, " neurons"]:

@@ -76,6 +76,7 @@ def _json(found: "Certification") -> dict[str, Any]:
     return {
         "certificate": found.certificate.to_dict(),
         "status": found.status.value,
+        "rule": found.rule or None,
         "obligation": found.obligation or None,
         "reason": found.reason or None,
         "configurations": [dict(one) for one in found.configurations],

@@ -10,6 +10,7 @@ import z3
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
+from snpjax._text.rule_text import under_rule
 from snpjax.check import CertificationStatus, model_digest
 from snpjax.check.certificate.certify import certify
 from snpjax.check.certificate.step_formulas import NetStepFormulas, SystemStepFormulas
@@ -178,7 +179,8 @@ def certified(system, property, invariant, *, k=1, **options):
     found = certify(
         system, snp.Certificate(property, invariant, model_digest(system), k=k), **options
     )
-    assert str(found).startswith(f"{property}: {found.status.value}\n")
+    rule = under_rule(system.schema().rule)
+    assert str(found).startswith(f"{property}: {found.status.value}{rule}\n")
     return found
 
 

@@ -71,6 +71,7 @@ class Certification:
       the initial one to that where the invariant is false; of a step, those before it and that
       after it; otherwise one.
     - `num_configurations`: of how many configurations of random runs the invariant was evaluated.
+    - `rule`: of a net, the name of the rule of its steps.
     """
 
     status: CertificationStatus
@@ -79,6 +80,7 @@ class Certification:
     reason: str = ""
     configurations: tuple[Numbers, ...] = ()
     num_configurations: int = 0
+    rule: str = ""
 
     @property
     def is_accepted(self) -> bool:
@@ -91,7 +93,7 @@ class Certification:
 
     def lines(self) -> Iterator[str]:
         """The property, the status, and what shows it."""
-        yield f"{self.certificate.property}: {self.status.value}"
+        yield f"{self.certificate.property}: {self.status.value}{under_rule(self.rule)}"
         if self.is_accepted:
             k = self.certificate.k
             first, kept = "initially", "every step keeps it"
@@ -148,6 +150,14 @@ def certify(
         Sheeran, Singh, Stalmarck 2000 for k-induction. Differs from it in: 1. no two configurations
         have to be distinct.
     """
+    if isinstance(system, Certificate):
+        raise TypeError("`system` is a certificate. Pass the model first: certify(system, proof).")
+    if not isinstance(certificate, Certificate):
+        kind = type(certificate).__name__
+        raise TypeError(
+            f"`certificate` is of the type {kind}. Pass a Certificate, as `prove` finds it, and "
+            "`Certificate.read` and `Certificate.from_json` read it."
+        )
     return certified(system, certificate, seconds, samples, Patience(None))
 
 
@@ -165,6 +175,7 @@ def certified(
     z3 = optional_z3()
     end = time.monotonic() + seconds
     model, digest = proved_model(system), model_digest(system)
+    rule = model.schema().rule
 
     def rejected(reason: str, obligation: str = "", *some: Numbers, runs: int = 0) -> Certification:
         return Certification(
@@ -174,9 +185,9 @@ def certified(
             reason,
             some,
             num_configurations=runs,
+            rule=rule,
         )
 
-    rule = model.schema().rule
     if certificate.rule and certificate.rule != rule:
         proved = rule_text(certificate.rule)
         return rejected(f"it is about {proved}, and the net is{under_rule(rule)}")
@@ -212,7 +223,7 @@ def certified(
                 "before it was interrupted" if patience.is_interrupted else f"within {seconds:g} s"
             )
             reason = f"the solver did not decide {when} whether {words}"
-            return Certification(CertificationStatus.UNKNOWN, certificate, name, reason)
+            return Certification(CertificationStatus.UNKNOWN, certificate, name, reason, rule=rule)
         if found:
             numbers = [encoding.numbers(one, solver.model()) for one in goal.shown]
             return rejected(f"it is false that {words}", name, *numbers)
@@ -222,7 +233,8 @@ def certified(
         if not (truth_of(invariant, value) and truth_of(claim, value)):
             numbers = {variable_text(x): value(x) for x in encoding.shown()}
             return rejected("a run leaves the invariant", "runs", numbers, runs=runs)
-    return Certification(CertificationStatus.ACCEPTED, certificate, num_configurations=runs)
+    accepted = CertificationStatus.ACCEPTED
+    return Certification(accepted, certificate, num_configurations=runs, rule=rule)
 
 
 def _condition(text: str, schema: Schema[Any, Any]) -> Formula:

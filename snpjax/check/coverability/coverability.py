@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._text.counts import plural
 from ..._text.nearest import nearest
+from ..._text.rule_text import under_rule
 from ...choice import GivenChoices
 from ...sleptsov.model.execution import Execution
 from ...sleptsov.model.net import SleptsovNet
@@ -125,7 +126,8 @@ class Coverability:
         return Pumping(GivenChoices(rows), len(rows))
 
     def __repr__(self) -> str:
-        what = f"Coverability({plural(self.num_nodes, 'node')}: "
+        rule = under_rule(self.model.schema().rule)
+        what = f"Coverability({plural(self.num_nodes, 'node')}{rule}: "
         if self.unbounded:
             what += f"unbounded {', '.join(self.unbounded[:8])}"
             what += ", ..." if len(self.unbounded) > 8 else ""

@@ -1,6 +1,7 @@
 """`equivalent`: the one entry point."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from ...explore import Graph, explore
@@ -98,7 +99,8 @@ def equivalent(
         )
     names = ((), ()) if environments is None else tuple(one.neurons for one in environments)
     pair = Pair((systems[0], systems[1]), (graphs[0], graphs[1]), (names[0], names[1]))
-    return by.compare(pair)
+    rules = graphs[0].schema.rule, graphs[1].schema.rule
+    return replace(by.compare(pair), rules=rules)
 
 
 def _listed(*given: object) -> tuple[AnySystem, AnySystem]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._text.rule_text import under_rule
 from ...choice import NO_RULE, GivenChoices
 from ...run import run
 from ...spiking.model.population import AnySystem
@@ -103,18 +104,22 @@ class Equivalence:
     - `verdict`: equal, different, equal up to a bound, or unknown.
     - `reason`: on what it stands, or why it is not known; the bound.
     - `difference`: runs that tell the systems apart, when they are different.
+    - `rules`: of nets, the name of the rule of each; empty texts for systems.
     """
 
     by: "AbstractComparison"
     verdict: Agreement
     reason: str
     difference: Difference | None = None
+    rules: tuple[str, str] = ("", "")
 
     def __bool__(self) -> bool:
         return self.verdict is Agreement.EQUAL
 
     def __str__(self) -> str:
-        head = f"{self.verdict.value}, by {self.by}: {self.reason}"
+        first, second = map(under_rule, self.rules)
+        rules = first if first == second else f"{first} and{second}"
+        head = f"{self.verdict.value}, by {self.by}{rules}: {self.reason}"
         return head if self.difference is None else f"{head}\n{self.difference}"
 
 

@@ -13,7 +13,7 @@ from ...spiking.model.rule import Rule
 from ...spiking.model.system import SpikingSystem
 from ...spiking.view.configurations import Configurations
 from ...spiking.view.transition_matrix import TransitionMatrix
-from ..systems import SpikingGraph
+from ..systems import SpikingGraph, refuse_nets
 from ..tracing import on_host
 from ..verdict import Status
 from .integer_kernel import minimal_solutions, null_space
@@ -128,12 +128,14 @@ def invariants(system: SpikingSystem, *, limit: int = 2_000) -> Invariants:
 
     **Returns:** the `Invariants`, in exact integers of any size.
 
-    **Raises:** `NotImplementedError` for a network that changes.
+    **Raises:** `NotImplementedError` for a network that changes; `TypeError` for a net, with what
+    to use.
 
     ??? cite "Source"
         Martinez, Silva 1982, for the minimal ones (Farkas' algorithm). M is that of Zeng et al.
         2011. With delays C_t = C_{t-1} + S_t M does not hold, and the sums count pending spikes.
     """
+    refuse_nets("invariants", system, "`prove`, which finds an invariant of what is asked, or")
     matrix = TransitionMatrix(system)
     edges = matrix.edges
     assert edges.value is not None

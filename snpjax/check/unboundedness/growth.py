@@ -12,7 +12,7 @@ from jaxtyping import Int
 from ...choice import NO_RULE, GivenChoices
 from ...spiking.model.rule import PlasticityRule, Rule
 from ...spiking.model.system import SpikingSystem
-from ..systems import SpikingGraph
+from ..systems import SpikingGraph, refuse_nets
 from ..tracing import on_host
 
 
@@ -105,8 +105,9 @@ def growth(graph: SpikingGraph) -> Growth | None:
     complete one is bounded.
 
     **Raises:** `NotImplementedError` for a system of populations, one that divides or buds, or one
-    with `compatibility` options.
+    with `compatibility` options; `TypeError` for a net or its graph, with what to use.
     """
+    refuse_nets("growth", graph)
     if graph.is_complete:
         return None
     system = _provable(graph.system)
