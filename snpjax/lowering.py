@@ -3,7 +3,6 @@
 import contextlib
 import difflib
 import inspect
-import operator
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -148,14 +147,6 @@ def check_choice(choice: object) -> None:
         f"`choice` is {choice!r}. Give snp.FirstChoice(), snp.UniformChoice(key), "
         "snp.WeightedChoice(logits, key) or snp.GivenChoices(rules)."
     )
-
-
-def as_integer(name: str, number: object) -> int:
-    """**Raises:** `TypeError` for what is not an integer, with the name of the argument."""
-    try:
-        return operator.index(number)  # pyright: ignore[reportArgumentType]
-    except TypeError:
-        raise TypeError(f"`{name}` is {number!r:.60}. Give an integer.") from None
 
 
 def refuse_tracers(call: str, instead: str, arguments: PyTree) -> None:

@@ -9,12 +9,14 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import PyTree
 
+from snpjax_formats.arguments import as_integer
+
 from ._text.pickling import PickledError
 from ._xla import precision
 from .advance import paths_of
 from .choice import AbstractChoice, FirstChoice, WeightedChoice, knows_numbers
 from .driver import Driver
-from .lowering import as_integer, check_choice, check_model, lowering_of, refuse_tracers
+from .lowering import check_choice, check_model, lowering_of, refuse_tracers
 from .machine import (
     AnyMachine,
     AnySolution,
@@ -33,6 +35,7 @@ from .scale.mesh import NEURONS, PATHS, placement, replicated
 from .scale.placement import Placement
 from .scale.statistics import AbstractStatistic, Summary
 from .trajectory import (
+    MAX_STEPS,
     SAVE_ALL,
     SAVE_OUTPUTS,
     AbstractSavedRun,
@@ -41,8 +44,6 @@ from .trajectory import (
 )
 
 
-#: Steps are counted in int32.
-_MAX_STEPS = 2**30
 #: Paths have numbers of 32 bits, unsigned.
 _MAX_PATHS = 2**32
 
@@ -306,8 +307,8 @@ def _check_arguments(
     max_steps = as_integer("max_steps", max_steps)
     paths = None if paths is None else as_integer("paths", paths)
     unroll = None if unroll is None else as_integer("unroll", unroll)
-    if not 0 <= max_steps <= _MAX_STEPS:
-        raise ValueError(f"`max_steps` is {max_steps}. Give 0 to {_MAX_STEPS} steps.")
+    if not 0 <= max_steps <= MAX_STEPS:
+        raise ValueError(f"`max_steps` is {max_steps}. Give 0 to {MAX_STEPS} steps.")
     if paths is not None and paths < 1:
         raise ValueError(f"`paths` is {paths}. Give 1 or more paths, or None for a single run.")
     if paths is not None and paths > _MAX_PATHS:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Int, PyTree
 
 from snpjax_formats import host_free_bytes
+from snpjax_formats.arguments import as_integer
 
 from ._text.counts import plural
 from ._text.pickling import PickledError
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from .machine import Presents
 
 S = TypeVar("S")
+
+
+#: The largest number of steps of a run, which are counted in int32.
+MAX_STEPS = 2**30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +52,8 @@ class Save:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        if self.every is not None and self.every < 1:
-            raise ValueError(f"`every` is {self.every}. Give a number of steps, or None.")
+        if self.every is not None and not 1 <= as_integer("every", self.every) <= MAX_STEPS:
+            raise ValueError(f"`every` is {self.every}. Give 1 to {MAX_STEPS} steps, or None.")
 
     @property
     def keeps_history(self) -> bool:

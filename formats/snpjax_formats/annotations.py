@@ -21,6 +21,8 @@ import numpy as np
 from .free_memory import NotEnoughMemory
 
 
+#: Parts of the messages of JAX about arrays that are too large.
+_OF_MEMORY = ("RESOURCE_EXHAUSTED", "size exceeding 2 ** 64")
 #: At most this many elements of a collection are compared.
 _MAX_ELEMENTS = 100
 _MAX_SHOWN = 60
@@ -69,15 +71,16 @@ def explanation(
             if value is not parameter.default and not fits(value, annotation, scope, is_strict):
                 expected = describe(parameter.annotation)
                 return TypeError(f"{name}: `{parameter.name}` is {_shown(value)}. Pass {expected}.")
-    is_memory = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in f"{error}"
+    is_memory = isinstance(error, MemoryError) or any(x in f"{error}" for x in _OF_MEMORY)
     sizes = {
         x: y
         for x, y in values.items()
-        if isinstance(y, int | np.integer) and not isinstance(y, bool) and abs(y) >= _LARGE
+        if isinstance(y, int | np.integer) and not isinstance(y, bool) and abs(int(y)) >= _LARGE
     }
-    if not sizes or not (is_memory or isinstance(error, OverflowError)):
+    largest = max(sizes, key=lambda x: abs(int(sizes[x])), default=None)
+    is_beyond = largest is not None and abs(int(sizes[largest])) >= 2**63  # for NumPy and JAX
+    if largest is None or not (is_memory or is_beyond or isinstance(error, OverflowError)):
         return None
-    largest = max(sizes, key=lambda x: abs(sizes[x]))
     text = f"{name}: `{largest}` is {sizes[largest]}"
     if is_memory:
         return NotEnoughMemory(f"{text}, for which there is not enough memory.")

@@ -6,6 +6,7 @@ once an exception arrives, and a misspelt keyword is compared with those that ex
 """
 
 import dis
+import operator
 import re
 import sys
 from collections.abc import Callable
@@ -62,6 +63,17 @@ def explain(package: ModuleType, name: str) -> Any:
         if vars(home).get(name) is value:
             setattr(home, name, getattr(package, name))
     return getattr(package, name)
+
+
+def as_integer(name: str, number: object) -> int:
+    """Return an argument as an integer.
+
+    **Raises:** `TypeError` for what is not an integer, with the name of the argument.
+    """
+    try:
+        return operator.index(number)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        raise TypeError(f"`{name}` is {number!r:.60}. Give an integer.") from None
 
 
 def _replace(holder: object, name: str, function: object) -> None:

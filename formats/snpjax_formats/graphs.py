@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float64, Int
 
 from . import implicit
-from .arguments import explain_arguments
+from .arguments import as_integer, explain_arguments
 from .by_value import ComparedByValue
 from .edges import Edges
 from .interval import Interval, checked_runs, rows_of
@@ -384,7 +384,7 @@ class RandomInDegree(AbstractListed):
 
     def __post_init__(self) -> None:
         _check_weight(self.weight)
-        if self.in_degree < 0:
+        if as_integer("in_degree", self.in_degree) < 0:
             raise ValueError(f"`in_degree` is {self.in_degree}. Use at least 0.")
         _check_seed(self.seed)
 
@@ -535,6 +535,9 @@ class Procedural(AbstractComputed):
         _check_weight(self.weight)
         if (self.in_degree is None) == (self.probability is None):
             raise ValueError("Give either `in_degree` or `probability`.")
+        as_integer("seed", self.seed)
+        if self.in_degree is not None:
+            as_integer("in_degree", self.in_degree)
         self._stored(2, 2)  # what its layout refuses
 
     def check(self, num_sources: int, num_targets: int) -> None:
@@ -738,7 +741,7 @@ def _check_self_edges(self_edges: bool, num_sources: int, num_targets: int) -> N
 
 
 def _check_seed(seed: int) -> None:
-    if seed < 0:
+    if as_integer("seed", seed) < 0:
         raise ValueError(f"`seed` is {seed}. Use at least 0.")
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Bool
 
+from snpjax_formats.arguments import as_integer
+
 from ..explore import Graph, Inputs, MemoryLimits, Patience, Stop, explore
 from ..explore.conditions import condition_of
 from ..explore.explore import with_inputs
@@ -214,7 +216,9 @@ def check(
                 seconds=patience,
             )
 
-        limit = MAX_CONFIGURATIONS if max_configurations is None else max_configurations
+        limit = MAX_CONFIGURATIONS
+        if max_configurations is not None:
+            limit = as_integer("max_configurations", max_configurations)
         for number, members in enumerate(groups.values()):
             patience = Patience.of(seconds)
             folder = checkpoint

@@ -6,7 +6,9 @@ from typing import TypeAlias
 import jax
 from jax.sharding import Mesh
 
-from ..lowering import as_integer, refuse_tracers, taken
+from snpjax_formats.arguments import as_integer
+
+from ..lowering import refuse_tracers, taken
 from ..machine import (
     AbstractCapacity,
     ConfigurationsT,

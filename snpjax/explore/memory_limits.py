@@ -9,8 +9,8 @@ import numpy as np
 from jax.sharding import Mesh
 
 from snpjax_formats import free_bytes, host_free_bytes
+from snpjax_formats.arguments import as_integer
 
-from ..lowering import as_integer
 from .host_arrays import HostArrays
 
 

@@ -16,12 +16,13 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jaxtyping import Array, Float, Int, Key, PyTree, Shaped
 
+from snpjax_formats.arguments import as_integer
+
 from .._text.counts import plural
 from .._text.pickling import PickledError
 from .._text.progress import ProgressLike, progress_of
 from .._xla import fetched, refuse_fork
 from ..explore.patience import Patience
-from ..lowering import as_integer
 from ..memory import Footprint, check_fits, compiled_bytes
 from ..scale.checkpoint import Checkpoint, Checkpoints, checkpoints_of
 from ..scale.hosts import check_agreement

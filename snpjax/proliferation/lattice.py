@@ -10,6 +10,8 @@ from jax.sharding import Mesh
 from jaxtyping import Float, Int, PRNGKeyArray
 from scipy.special import gammainc, ndtr
 
+from snpjax_formats.arguments import as_integer
+
 from ..memory import Footprint, check_fits
 from ..scale.shares import spread, summed
 from .grid import legendre
@@ -53,9 +55,11 @@ def sample_lattice(
     **Raises:** `ValueError` for fewer than 8 slots; `NotEnoughMemory` for more slots or runs than
     fit in memory; `SampleFailed` for a cohort of 2^62 cells.
     """
-    if slots < 8:
+    if as_integer("slots", slots) < 8:
         raise ValueError(f"`slots` is {slots}. Give 8 or more.")
-    num_runs = 1 if runs is None else runs
+    num_runs = 1 if runs is None else as_integer("runs", runs)
+    if num_runs < 1:
+        raise ValueError(f"`runs` is {runs}. Give 1 or more.")
     held = model.initial.occupied
     last = model.max_divisions[model.initial.counts > 0]
     generations, types = model.generations, len(model.types)

@@ -131,7 +131,14 @@ def max_divisions(
     - `phi_min`: the threshold; cells at or below it vanish.
 
     **Returns:** `(channels,)` the number of m >= 1 with phi / 2^m > `phi_min`.
+
+    **Raises:** `ValueError` for a negative threshold, and for fluorescence without an end.
     """
+    if phi_min < 0 or not np.isfinite(fluorescence).all():
+        raise ValueError(
+            f"`phi_min` is {phi_min:g}, or `fluorescence` infinite, so that cells divide without "
+            "end. Give a threshold of 0 or more, and finite values."
+        )
     phi = np.array(fluorescence, np.float64)
     count = np.zeros(phi.shape, np.int64)
     while True:

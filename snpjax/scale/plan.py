@@ -11,9 +11,11 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Num
 
+from snpjax_formats.arguments import as_integer
+
 from .._text.counts import plural
 from .._xla import on_host, precision_of, shard_map
-from ..lowering import as_integer, check_model, lower
+from ..lowering import check_model, lower
 from ..machine import AbstractMachine, Model, Partitionable, PartNeeds, follows
 from ..trajectory import nbytes_of
 from .mesh import NEURONS, PATHS, checked_mesh, size_of

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..._text.optional import z3
 from ...explore import Inputs
 from ...explore.explore import with_inputs
@@ -78,8 +80,8 @@ def prove(
     """
     if not isinstance(query, str):
         raise TypeError(f"`query` is {query!r}. Give a text, such as 'always n1 <= 4'.")
-    if not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-        raise ValueError(f"`seconds` is {seconds!r}. Give a positive number.")
+    if not isinstance(seconds, int | float | np.number) or not 0 < seconds < math.inf:
+        raise ValueError(f"`seconds` is {seconds!r:.60}. Give a positive number.")
     parsed = parse_query(query)
     if not isinstance(system, Explorable):
         fix = "Pass a system of neurons, or a net."

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Integer, Key, PyTree
 from scipy.special import betainccinv, betaincinv
 
 from snpjax_formats import bucket
+from snpjax_formats.arguments import as_integer
 
 from ...choice import (
     AbstractChoice,
@@ -150,6 +151,7 @@ def estimate(
         property = asked(property)
     wanted = property if isinstance(property, PathProperty) else PathProperty(property)
     text = wanted.text
+    paths = as_integer("paths", paths)
     looks = _looks(paths, confidence, precision)
     risk = (1 - confidence) / len(looks)
     choice = UniformChoice(key) if logits is None else WeightedChoice(logits, key)

@@ -6,6 +6,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Int
 
+from snpjax_formats.arguments import as_integer
+
 
 #: A number for every spatial axis, or one for all.
 PerAxis: TypeAlias = int | Sequence[int]
@@ -58,7 +60,8 @@ def along_axes(name: str, number: PerAxis, size: tuple[int, ...], least: int) ->
     """A number for each axis of an image."""
     if len(size) not in (1, 2) or min(size) < 1:
         raise ValueError(f"`size` is {size}. Give (length,) or (rows, columns), of 1 or more.")
-    given = (number,) * len(size) if isinstance(number, int) else tuple(int(n) for n in number)
+    numbers = [number] * len(size) if isinstance(number, int | np.integer) else number
+    given = tuple(as_integer(name, n) for n in numbers)
     if len(given) != len(size) or min(given) < least:
         raise ValueError(
             f"`{name}` is {number}, and `size` has {len(size)} axes. Give a number of {least} or "

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from jaxtyping import Int
 
+from snpjax_formats.arguments import as_integer
+
 from ..._text.counts import plural
 from ..._text.model_warning import ModelWarning
 from ..._text.nearest import nearest
@@ -215,6 +217,9 @@ class SleptsovNet(AbstractRunnableNet):
                 named = [pairs.max(initial=-1)]
                 named += [some.transition.max(initial=-1) for some in arcs.values()]
                 num_transitions = int(max(named)) + 1
+        num_transitions = as_integer("num_transitions", num_transitions)
+        if num_transitions < 0:
+            raise ValueError(f"`num_transitions` is {num_transitions}. Give 0 or more.")
         final = [as_int64("final_markings", row) for row in final_markings]
         for number, row in enumerate(final):
             if row.shape != tokens.shape:
@@ -227,7 +232,7 @@ class SleptsovNet(AbstractRunnableNet):
             "marking": tokens,
             **arcs,
             "priorities": np.unique(pairs, axis=0) if len(pairs) else pairs,
-            "num_transitions": int(num_transitions),
+            "num_transitions": num_transitions,
             "place_names": names_of(place_names, "p", len(tokens)),
             "transition_names": names_of(transition_names, "t", num_transitions),
             "order": given_order,

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from snpjax_formats.arguments import as_integer
+
 from .communication_variants import Channels
 from .guard import Guard
 from .rule import AnyRule, BuddingRule, DivisionRule, Rule
@@ -27,8 +29,9 @@ class AnyInput:
     neurons: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.length < 0 or self.most < 0:
-            raise ValueError(f"{self} has a negative number. Give steps and spikes, 0 or more.")
+        for name, number in (("length", self.length), ("most", self.most)):
+            if not 0 <= as_integer(name, number) < 2**31:
+                raise ValueError(f"`{name}` is {number}. Give a number from 0 to 2^31 - 1.")
 
     def neurons_of(self, system: "AnySystem") -> tuple[str, ...]:
         """The neurons of a system that get it."""

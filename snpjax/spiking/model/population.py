@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 # What a neuron takes on the host while it is lowered, whatever its rules are: its type, spikes and
 # degrees, and copies of them that are padded.
 _BYTES_PER_NEURON = 80
+#: At least that many for a `Neuron` with its name, in a list.
+_BYTES_PER_OBJECT = 200
 
 
 class PopulationSystem(AbstractSystem):
@@ -382,8 +384,11 @@ class PopulationSystem(AbstractSystem):
         one of their added weights.
 
         **Raises:** `ValueError` for a consume-all rule whose guard has no end, and for guards
-        larger than `Guard` takes.
+        larger than `Guard` takes; `NotEnoughMemory` for more neurons than fit in memory.
         """
+        size = self.num_neurons
+        what, fix = f"{size:,} neurons one by one need", "Keep them in populations."
+        check_free(_BYTES_PER_OBJECT * size, host_free_bytes(), what, fix)
         neurons = list(self.neurons)
         names = [neuron.name for neuron in neurons]
         edges = self.edges.canonical()
