@@ -4,7 +4,10 @@ calls of functions that are for other kinds."""
 import contextlib
 import copy
 import pickle
+import traceback
+from collections.abc import Callable
 from itertools import combinations, pairwise
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -13,9 +16,11 @@ import numpy as np
 import pytest
 
 import snpjax as snp
-from snpjax import graphs, learn, proliferation as pr, sleptsov
+from snpjax import graphs, learn, proliferation as pr, rate, sleptsov, viz
 from snpjax._xla import precision
+from snpjax.check import coverability
 from snpjax.machine import Stacked
+from snpjax.viz.page import export
 from tests.support.models import (
     RUNNABLE,
     net,
@@ -229,13 +234,101 @@ def test_a_large_network_is_shown_in_one_line():
 
 # ---- functions of models ----
 
+#: What is no model, or one that only a package of its own takes.
+OTHERS: dict[str, Callable[[], Any]] = {
+    "proliferation model": proliferation_model,
+    "high net": VALUES["high net"],
+    "composition": sleptsov.Composition,
+    "learn layer": VALUES["layer"],
+    "choice": snp.FirstChoice,
+    "list": lambda: [system()],
+    "None": lambda: None,
+    "text": lambda: "a",
+    "number": lambda: 3,
+}
+#: Results of the library, which some functions take instead of a model.
+RESULTS: dict[str, Callable[[], Any]] = {
+    "lowered": lambda: snp.lower(system()),
+    "graph": lambda: snp.explore(system(), max_configurations=4),
+    "solution": VALUES["solution"],
+}
 
-@pytest.mark.parametrize("kind", RUNNABLE)
-@pytest.mark.parametrize(
-    "function", [snp.invariants, snp.compatibility, snp.to_dot, snp.to_networkx]
-)
-def test_functions_answer_or_refuse_every_kind_in_one_line(function, kind):
-    try:
-        function(RUNNABLE[kind]())
-    except (ValueError, TypeError, NotImplementedError) as error:
-        assert len(str(error)) > 20 and "\n" not in str(error)
+#: Calls that compile nothing, whatever the model.
+CHEAP: dict[str, Callable[[Any, Path], Any]] = {
+    "bytes_needed": lambda model, _: snp.spiking.bytes_needed(model),
+    "certify": lambda model, _: snp.certify(model, None),  # pyright: ignore[reportArgumentType]
+    "check_invariants": lambda model, _: snp.check_invariants(model, snp.invariants(system())),
+    "coverability": lambda model, _: coverability(model, max_nodes=4),
+    "environment": lambda model, _: learn.environment(model),
+    "flat_size": lambda model, _: sleptsov.flat_size(model),
+    "growth": lambda model, _: snp.growth(model),
+    "invariants": lambda model, _: snp.invariants(model),
+    "link": lambda model, _: sleptsov.link(model),
+    "simulate": lambda model, _: snp.simulate(model, None, snp.FirstChoice(), max_steps=1),
+    "simulate of rates": lambda model, _: rate.simulate(model, steps=1),
+    "to_dot": lambda model, _: snp.to_dot(model),
+    "to_networkx": lambda model, _: snp.to_networkx(model),
+    "transition_edges": lambda model, _: snp.spiking.transition_edges(model),
+    "write": lambda model, folder: snp.write(model, folder / "x.pli"),
+    "write JSON": lambda model, folder: snp.write(model, folder / "x.snp.json"),
+    "write_net": lambda model, folder: snp.write_net(model, folder / "x.lsn"),
+    "write_graph": lambda model, folder: snp.write_graph(model, folder / "x.aut"),
+}
+#: Calls that compile a program for most models, each with the least limits.
+COMPILING: dict[str, Callable[[Any, Path], Any]] = {
+    "check": lambda model, _: snp.check(model, "always not halted", max_configurations=4),
+    "chosen_layout": lambda model, _: snp.spiking.chosen_layout(model),
+    "equivalent": lambda model, _: snp.equivalent(model, model, max_configurations=4),
+    "equivalent to a system": lambda model, _: snp.equivalent(
+        system(), model, max_configurations=4
+    ),
+    "estimate": lambda model, _: snp.estimate(
+        model, "eventually halted", key=jr.key(0), max_steps=1, paths=2
+    ),
+    "explore": lambda model, _: snp.explore(model, max_configurations=4),
+    "expected": lambda model, _: pr.expected(model),
+    "log_probability": lambda model, _: snp.log_probability(model, np.zeros((1, 1), int)),
+    "lower": lambda model, _: snp.lower(model),
+    "output_process": lambda model, _: snp.output_process(model, max_depth=1),
+    "prove": lambda model, _: snp.prove(model, "always not halted", seconds=1),
+    "robustness": lambda model, _: learn.robustness(model, None, steps=1),  # pyright: ignore
+    "run": lambda model, _: snp.run(model, max_steps=1),
+    "simulate of cells": lambda model, _: pr.simulate(model, jr.key(0)),
+    "view": lambda model, _: snp.view(model),
+    "viz.graph": lambda model, _: viz.graph(model),
+    "viz.net": lambda model, _: viz.net(model),
+    "viz.network": lambda model, _: viz.network(model),
+    "viz.page.export": lambda model, folder: export(model, folder / "x.html"),
+}
+
+
+def assert_answer_or_refusal(function, kinds, folder):
+    """An answer, or an error of our own in one line. What lists the losses of a file has more."""
+    for kind, make in kinds.items():
+        try:
+            function(make(), folder)
+        except snp.io.WriteError:
+            pass
+        except (ValueError, TypeError, NotImplementedError, snp.RunFailed) as error:
+            text = str(error)
+            assert 20 < len(text) < 500 and "\n" not in text and "Errno" not in text, kind
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            assert "raise" in str(frame.line), (kind, text)
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_functions_answer_or_refuse_every_kind_in_one_line(name, tmp_path):
+    assert_answer_or_refusal(CHEAP[name], RUNNABLE | OTHERS, tmp_path)
+
+
+@pytest.mark.parametrize("name", sorted({*COMPILING} - {"expected", "simulate of cells"}))
+def test_functions_that_compile_refuse_other_kinds_in_one_line(name, tmp_path):
+    assert_answer_or_refusal(COMPILING[name], OTHERS, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [*CHEAP, *COMPILING])
+def test_every_function_answers_or_refuses_every_kind(name, tmp_path):
+    kinds = RESULTS | ({} if name in CHEAP else RUNNABLE | OTHERS)
+    assert_answer_or_refusal({**CHEAP, **COMPILING}[name], kinds, tmp_path)

@@ -166,6 +166,9 @@ def coverability(
     elif isinstance(model, SpikingSystem):
         steps, names = SystemSteps(model), tuple(neuron.name for neuron in model.neurons)
     else:
-        raise TypeError(f"{model!r} is neither a net nor an SN P system given neuron by neuron.")
+        raise TypeError(
+            f"coverability: `model` is of the type {type(model).__name__}. Pass a net or a "
+            "SpikingSystem."
+        )
     tree = Tree(steps, max_nodes, seconds)
     return Coverability(model, names, tree.is_complete, tree.reason, len(tree.nodes), tree)

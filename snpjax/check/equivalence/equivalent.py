@@ -77,7 +77,8 @@ def equivalent(
         system: Any = models[side]
         if not isinstance(system, AnySystem | AbstractRunnableNet):
             raise NotImplementedError(
-                f"{system!r} has no outputs to compare. Systems of neurons are compared, and nets."
+                f"`equivalent` does not compare objects of the type {type(system).__name__}. Pass "
+                "two systems of neurons or two nets, or their graphs."
             )
         systems.append(system)
         if isinstance(model, Graph):
