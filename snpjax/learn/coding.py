@@ -21,7 +21,7 @@ def nearest_counts(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     **Returns:** `(*shape,)` the nearest integers in float32, at least 0. The derivative passes
     straight through the rounding.
     """
-    return within(rounded(values), 0)
+    return within(rounded(jnp.asarray(values, jnp.float32)), 0)
 
 
 def rate_train(
