@@ -95,7 +95,7 @@ VALUES = {
     "growth": lambda: snp.growth(snp.explore(_counter(), max_configurations=8)),
     "equivalence": lambda: snp.equivalent(system(), system(), max_configurations=20),
     "estimate": lambda: snp.Estimate("halted", 0.4, 0.6, 0.95, 4, 2, 0, 3),
-    "output process": lambda: snp.output_process(_verdict().graph),
+    "output process": lambda: snp.output_process(_verdict().graph),  # pyright: ignore
     "family": lambda: snp.Family([snp.Group("c", ["a -> a"])], [snp.Wiring("c", "c", "ring")]),
     "invariants": lambda: snp.invariants(system()),
     "expected cells": lambda: pr.expected(proliferation_model()),
