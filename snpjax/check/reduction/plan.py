@@ -259,10 +259,10 @@ def _with_stubborn_sets(
     found: ReducedModel, query: Query, saturate: Mapping[str, int]
 ) -> ReducedModel:
     del saturate
-    net = _net_of(found.model)
-    if net is None:
+    if not isinstance(found.model, AbstractRunnableNet):
         raise NotReduced("the steps of this model are synchronous, so that there is no order")
-    if not isinstance(found.model, Execution) or not isinstance(found.model.rule, Petri):
+    net, rule = found.model._execution.net, found.model._execution.rule
+    if not isinstance(rule, Petri):
         raise NotReduced(
             "transitions fire as often as they can (check Execution(net, rule=Petri()))"
         )
