@@ -17,6 +17,8 @@ from jax.extend.core import get_opaque_trace_state
 from jax.sharding import Mesh
 from jaxtyping import PyTree
 
+from snpjax_formats.articles import kind_of
+
 from ._xla import refuse_fork
 from .choice import AbstractChoice, FirstChoice
 from .machine import (
@@ -120,13 +122,13 @@ def check_model(model: object) -> None:
         missing = [f"`{name}`" for name in methods if name not in dir(model)]
         if len(missing) < len(methods) and not isinstance(model, str):  # which has `lower`
             raise TypeError(
-                f"A {type(model).__name__} cannot be run. Give it {' and '.join(missing)}."
+                f"{kind_of(model, 'A')} cannot be run. Give it {' and '.join(missing)}."
             )
         fix = (
             "Give a system, which `snpjax.read` reads from a file, or a model with `lower`, "
             "`solution` and `solutions`."
         )
-        raise TypeError(f"`model` is a {type(model).__name__}. {export_of(model, fix)}")
+        raise TypeError(f"`model` is {kind_of(model)}. {export_of(model, fix)}")
 
 
 def check_choice(choice: object) -> None:

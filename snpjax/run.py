@@ -10,6 +10,7 @@ from jax.sharding import Mesh
 from jaxtyping import PyTree
 
 from snpjax_formats.arguments import as_integer
+from snpjax_formats.articles import kind_of
 
 from ._text.pickling import PickledError
 from ._xla import precision
@@ -190,7 +191,7 @@ def run(
         state = lowered.initial
         if initial is not None or inputs is not None:
             if not follows(own, Startable):
-                raise TypeError(f"A {type(own).__name__} takes neither `initial` nor `inputs`.")
+                raise TypeError(f"{kind_of(own, 'A')} takes neither `initial` nor `inputs`.")
             machine, state = own.start(lowered.machine, initial, inputs)
         size = _num_paths(machine, state, paths, initial, inputs)
         if save is None:
@@ -320,9 +321,7 @@ def _check_arguments(
         raise ValueError(f"`unroll` is {unroll}. Give 1 or more steps.")
     check_choice(choice)
     if isinstance(initial, AbstractSavedRun):
-        raise TypeError(
-            f"`initial` is a {type(initial).__name__}. Give its state, `solution.state`."
-        )
+        raise TypeError(f"`initial` is {kind_of(initial)}. Give its state, `solution.state`.")
     if save is not None and not isinstance(save, Save):
         raise TypeError(
             f"`save` is {save!r}. Give snpjax.SAVE_ALL, SAVE_OUTPUTS, SAVE_FINAL or a Save(...)."

@@ -20,6 +20,7 @@ from jaxtyping import Bool, Int, PyTree
 from snpjax_formats.arguments import explain_arguments
 
 from ._text.lines import EdgeLabels as EdgeLabels, Table as Table
+from ._text.pickling import PickledAsCall
 from .choice import GivenChoices
 
 
@@ -120,8 +121,8 @@ ConfigurationsT = TypeVar("ConfigurationsT", bound=SomeConfigurations)
 StepsT = TypeVar("StepsT", bound=SomeSteps)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Schema(Generic[ConfigurationsT, StepsT]):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Schema(PickledAsCall, Generic[ConfigurationsT, StepsT]):
     """The names of a machine: the columns of its configurations and the actions of its steps.
 
     Configurations have columns: the neurons of a system, the places of a net. The first table of
@@ -209,6 +210,10 @@ class Schema(Generic[ConfigurationsT, StepsT]):
     inert: Callable[[Sequence[str]], Sequence[str]] | None = None
     visited: Callable[[Any], ConfigurationsT] | None = None
     countdown: Callable[[str, int], str | None] = lambda name, count: None
+
+    def __repr__(self) -> str:
+        columns = "changing" if self.columns is None else f"{len(self.columns):,}"
+        return f"Schema({self.title!r}: {self.counted} of {columns} {self.column_kind})"
 
 
 explain_arguments(__name__)

@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Integer, PyTree
 
+from snpjax_formats.articles import kind_of
+
 from ._text.conditions import elementwise
 from ._xla import varying_with, widest_of
 from .choice import AbstractChoice
@@ -93,9 +95,7 @@ def simulate(
     machine with 64-bit arrays outside `jax.enable_x64(True)`.
     """
     if not isinstance(machine, AbstractMachine | Stacked):
-        raise TypeError(
-            f"`machine` is a {type(machine).__name__}. Give `snpjax.lower(model).machine`."
-        )
+        raise TypeError(f"`machine` is {kind_of(machine)}. Give `snpjax.lower(model).machine`.")
     check_choice(choice)
     if widest_of(machine).itemsize == 8 and not jax.config.jax_enable_x64:  # pyright: ignore
         raise ValueError(

@@ -258,6 +258,8 @@ def test_what_cannot_be_explored_is_told():
         snp.explore(lowered)  # pyright: ignore
     with pytest.raises(TypeError, match="A SystemBatch cannot be explored. Pass a system"):
         snp.explore(snp.SystemBatch([system]))  # pyright: ignore
+    with pytest.raises(TypeError, match="An int cannot be explored"):
+        snp.explore(3)  # pyright: ignore
     for options, message in (
         ({"inputs": 3}, r"`inputs` is 3. .* or snp.AnyInput\(3\)"),
         ({"saturate": 3}, "`saturate` is 3. Give numbers by neuron"),

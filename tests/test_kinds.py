@@ -90,6 +90,7 @@ VALUES = {
     "solution of a rate network": lambda: snp.run(rate_network(), max_steps=2),
     "verdict": _verdict,
     "graph": lambda: _verdict().graph,
+    "schemas": lambda: [system().schema(), net().schema()],
     "witness": lambda: _verdict().trace,
     "certificate": lambda: snp.prove(system(), "always x <= 5").certificate,
     "growth": lambda: snp.growth(snp.explore(_counter(), max_configurations=8)),

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import jaxtyping
 import numpy as np
 
+from .articles import with_article
 from .free_memory import NotEnoughMemory
 
 
@@ -279,13 +280,9 @@ def _alternatives(annotation: Any) -> Iterator[str]:
         kind, shape = annotation.dtype.__name__, annotation.dim_str.strip()
         yield f"an array {kind}[{shape}]" if shape else f"a scalar {kind}"
     elif isinstance(annotation, type) and typing.get_origin(annotation) is None:
-        yield f"{_article(annotation.__name__)} {annotation.__name__}"
+        yield with_article(annotation.__name__)
     else:
         text = annotation if isinstance(annotation, str) else repr(annotation)
         text = re.sub(r"<class '([^']*)'>|ForwardRef\('([^']*)'\)", r"\1\2", text)
         text = re.sub(r"\b(?:\w+\.)+(?=\w)", "", text).replace("~", "")
         yield f"`{text}`"
-
-
-def _article(word: str) -> str:
-    return "an" if word[0].lower() in "aeiou" else "a"

@@ -1,7 +1,12 @@
 """How values are pickled that hold more than their arguments, so that process pools return them."""
 
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import Any, ParamSpec, TypeVar
+
+
+P = ParamSpec("P")
+T = TypeVar("T", bound="PickledAsCall")
 
 
 class PickledError:
@@ -34,3 +39,28 @@ class PickledWithoutCache:
             for name, value in vars(self).items()
             if not isinstance(getattr(kind, name, None), cached_property)
         }
+
+
+class PickledAsCall:
+    """Base of values with functions that cannot be pickled: what `pickled_as_call` returns is
+    rebuilt by the same call. A copy that `dataclasses.replace` changes is pickled as usual."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        call = vars(self).get("_call")
+        return object.__reduce_ex__(self, protocol) if call is None else (_rebuild_by_call, call)
+
+
+def pickled_as_call(build: Callable[P, T]) -> Callable[P, T]:
+    """Let the results of a module's function be pickled as the function and its arguments."""
+
+    @wraps(build)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        value = build(*args, **kwargs)
+        vars(value)["_call"] = call, args, kwargs
+        return value
+
+    return call
+
+
+def _rebuild_by_call(build: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return build(*args, **kwargs)

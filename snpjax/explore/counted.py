@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Int, PyTree
 
 from .._text.lines import EdgeLabels, Table
+from .._text.pickling import pickled_as_call
 from ..choice import GivenChoices
 from ..machine import Action, Schema
 
@@ -43,6 +44,7 @@ class NamedActions:
         return GivenChoices(self.action[:, None])
 
 
+@pickled_as_call
 def schema_of_counts(
     *,
     title: str,

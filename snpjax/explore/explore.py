@@ -7,6 +7,7 @@ import jax
 from jax.sharding import Mesh
 
 from snpjax_formats.arguments import as_integer
+from snpjax_formats.articles import kind_of
 
 from ..lowering import refuse_tracers, taken
 from ..machine import (
@@ -105,7 +106,7 @@ def explore(
         fix = advice_on(system, fix)
         if isinstance(system, Lowered):
             fix = "Pass the model itself, `lowered.model`."
-        raise TypeError(f"A {type(system).__name__} cannot be explored. {fix}")
+        raise TypeError(f"{kind_of(system, 'A')} cannot be explored. {fix}")
     given = (system, max_configurations, max_depth, inputs, saturate, clock)
     refuse_tracers("explore", "simulate(lowered.machine, state, choice, max_steps=...)", given)
     max_configurations = as_integer("max_configurations", max_configurations)
@@ -168,7 +169,7 @@ def with_inputs(
 ) -> Explorable[ConfigurationsT, StepsT]:
     """The same model with other inputs. **Raises:** `ValueError` for a model without inputs."""
     if not isinstance(system, TakesInput):
-        raise ValueError(f"A {type(system).__name__} has no inputs. Leave out `inputs`.")
+        raise ValueError(f"{kind_of(system, 'A')} has no inputs. Leave out `inputs`.")
     if not isinstance(inputs, Mapping | InputEnvironment):
         fix = f"snp.AnyInput({inputs})" if isinstance(inputs, int) else "snp.AnyInput(length)"
         raise TypeError(f"`inputs` is {inputs!r:.60}. Give trains by neuron, or {fix}.")

@@ -9,6 +9,7 @@ from jax.sharding import Mesh
 from jaxtyping import Array, PyTree, UInt
 
 from snpjax_formats import device_array
+from snpjax_formats.articles import kind_of
 
 from ..lowering import kept_of
 from ..machine import (
@@ -102,7 +103,7 @@ class SearchedModel(Generic[ConfigurationsT, StepsT]):
         self.machine = kept_of("explore", self.system, options, enumerable)
         if not follows(self.machine, Enumerable):
             raise TypeError(
-                f"A {type(self.machine).__name__} cannot be explored. Give it `encoding`, "
+                f"{kind_of(self.machine, 'A')} cannot be explored. Give it `encoding`, "
                 "`alternatives`, `choosers`, `encode` and `decode`."
             )
         self.encoding = self.machine.encoding

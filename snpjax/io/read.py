@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+from snpjax_formats.articles import kind_of
 from snpjax_formats.atomic import atomic_write
 
 from .._text.rule_text import rule_text
@@ -324,7 +325,7 @@ def _write(
             "`snpjax.write` writes SN P systems, `snpjax.write_net` nets, and "
             "`snpjax.io.write_numerical` numerical systems."
         )
-        raise TypeError(f"A {type(model).__name__} is not a {holds}. {export_of(model, fix)}")
+        raise TypeError(f"{kind_of(model, 'A')} is not a {holds}. {export_of(model, fix)}")
     known = format_to_write(target, holds) if format is None else format_named(format, holds)
     text, losses = model_text(model, known)
     if losses.items and not lossy:

@@ -15,6 +15,7 @@ import jax.tree_util as jtu
 import numpy as np
 from jax import export
 
+from snpjax_formats.articles import with_article
 from snpjax_formats.strict_json import parse_json
 
 from ..results import RESULTS
@@ -144,8 +145,8 @@ def _text_of(cls: type, aux: Any) -> Any:
     others = attributes.keys() - {*names, *static}
     if others:
         raise TypeError(
-            f"A {cls.__name__} that wraps a function has no text ({min(others)}). Close over it "
-            "instead of passing it to the exported function."
+            f"{with_article(cls.__name__, 'A')} that wraps a function has no text ({min(others)}). "
+            "Close over it instead of passing it to the exported function."
         )
     return {
         "children": [name for name in names if name in attributes],
@@ -177,8 +178,8 @@ def _build(cls: type, parts: Any, children: Sequence[Any]) -> Any:
 
 def _malformed(cls: type, problem: str) -> ValueError:
     return ValueError(
-        f"The stored function has a {cls.__name__} of another form: {problem}. Store it with this "
-        "version of snpjax."
+        f"The stored function has {with_article(cls.__name__)} of another form: {problem}. Store "
+        "it with this version of snpjax."
     )
 
 

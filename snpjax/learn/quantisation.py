@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from snpjax_formats.articles import kind_of
+
 from .population import SpikingPopulation
 from .relaxed import RelaxedSystem
 from .synapses.abstract import AbstractSynapses
@@ -116,6 +118,6 @@ def quantise(model: ModelT, levels: Iterable[int]) -> ModelT:
 
 def _no_weights(model: PyTree) -> str:
     return (
-        f"A {type(model).__name__} has no weights that are quantised. Pass a `RelaxedSystem`, a "
+        f"{kind_of(model, 'A')} has no weights that are quantised. Pass a `RelaxedSystem`, a "
         "layer, a network or a tuple of layers."
     )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Int
 
+from snpjax_formats.articles import kind_of
+
 from .._text.pickling import PickledError
 from .histogram import Histogram
 from .law import Fixed, Gamma, Law, Normal, is_number
@@ -180,7 +182,7 @@ def _problems_of_experiment(model: ProliferationModel) -> list[str]:
     if not is_number(model.duration) or model.duration < 0:
         found.append(f"duration is {model.duration!r} (write 0 or more hours)")
     if not isinstance(model.initial, Histogram):
-        return [*found, f"initial is a {type(model.initial).__name__} (give a Histogram)"]
+        return [*found, f"initial is {kind_of(model.initial)} (give a Histogram)"]
     phi_min = model.phi_min
     if phi_min is None:
         return found

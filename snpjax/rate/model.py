@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from snpjax_formats import AbstractChooser, AbstractLayout, Edges, graphs
+from snpjax_formats.articles import kind_of
 from snpjax_formats.by_value import ComparedByValue
 from snpjax_formats.memory import listed
 
@@ -173,7 +174,7 @@ def _edges_of(graph: RateGraph, num_sources: int, num_targets: int) -> Edges:
         edges = Edges(found.col, found.row, found.data, *found.shape[::-1])
     else:
         raise TypeError(
-            f"`graph` is a {type(graph).__name__}. Give a graph of `snpjax.graphs`, `Edges`, or a "
+            f"`graph` is {kind_of(graph)}. Give a graph of `snpjax.graphs`, `Edges`, or a "
             "matrix of NumPy or scipy.sparse."
         )
     if (edges.num_sources, edges.num_targets) != (num_sources, num_targets):

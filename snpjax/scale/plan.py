@@ -12,6 +12,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Num
 
 from snpjax_formats.arguments import as_integer
+from snpjax_formats.articles import kind_of
 
 from .._text.counts import plural
 from .._xla import on_host, precision_of, shard_map
@@ -111,7 +112,7 @@ def plan(
     if NEURONS in mesh.axis_names:
         if not follows(model, Partitionable):
             raise TypeError(
-                f"The neurons of a {type(model).__name__} cannot be split. Give a mesh whose only "
+                f"The neurons of {kind_of(model)} cannot be split. Give a mesh whose only "
                 "axis is `paths`."
             )
         needs = model.planned(size_of(mesh, NEURONS), paths=share, **options)

@@ -511,3 +511,13 @@ def test_graphs_may_be_given():
     assert equivalent(graph, system, chunks=CHUNKS)
     with pytest.raises(ValueError, match="listed"):
         equivalent(graph, system, by=SameTraces(inputs=snp.AnyInput(2)))
+
+
+def test_both_models_are_checked_before_the_first_is_explored():
+    system = snp.SpikingSystem([snp.Neuron("n", 1, ["a -> a"])])
+
+    def explored(*_):
+        raise AssertionError("the first model was explored")
+
+    with pytest.raises(NotImplementedError, match="objects of the type Rule"):
+        equivalent(system, snp.Rule("a", 1, 1), progress=explored)  # pyright: ignore

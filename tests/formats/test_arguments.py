@@ -12,6 +12,7 @@ from snpjax import learn, proliferation, sleptsov
 from snpjax.check import equivalent
 from snpjax.explore import explore
 from snpjax.testing import reference_proliferation as reference
+from snpjax_formats.articles import with_article
 from tests.support.random_calls import callables, outcomes
 
 
@@ -156,3 +157,9 @@ def test_errors_of_callbacks_stay_what_they_are():
 
     with pytest.raises(KeyError, match="mine"):
         reference.family(0, progress, 1, 3)
+
+
+def test_articles_in_messages():
+    words = ["int", "Execution", "Neuron", "UniformChoice"]
+    assert [with_article(x).split()[0] for x in words] == ["an", "an", "a", "a"]
+    assert with_article("int", "A") == "An int"

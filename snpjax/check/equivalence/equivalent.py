@@ -61,6 +61,12 @@ def equivalent(
     ```
     """
     models = [one.system if isinstance(one, Graph) else one for one in (first, second)]
+    for model in models:  # before the first of them is explored
+        if not isinstance(model, AnySystem | AbstractRunnableNet):
+            raise NotImplementedError(
+                f"`equivalent` does not compare objects of the type {type(model).__name__}. Pass "
+                "two systems of neurons or two nets, or their graphs."
+            )
     nets = [isinstance(model, AbstractRunnableNet) for model in models]
     if any(nets) and any(isinstance(model, AnySystem) for model in models):
         raise ValueError(
@@ -75,11 +81,6 @@ def equivalent(
     systems, graphs = [], []
     for side, model in enumerate((first, second)):
         system: Any = models[side]
-        if not isinstance(system, AnySystem | AbstractRunnableNet):
-            raise NotImplementedError(
-                f"`equivalent` does not compare objects of the type {type(system).__name__}. Pass "
-                "two systems of neurons or two nets, or their graphs."
-            )
         systems.append(system)
         if isinstance(model, Graph):
             graphs.append(model)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from snpjax_formats import device_array
+from snpjax_formats.articles import kind_of
 
 from ..._text.counts import plural
 from ...explore.text import names_of
@@ -205,7 +206,7 @@ def _net_of(model: object) -> SleptsovNet | None:
 def _system_of(model: object) -> SpikingSystem:
     """The model as an SN P system of the definition."""
     if not isinstance(model, SpikingSystem):
-        raise NotReduced(f"a {type(model).__name__} is neither a SpikingSystem nor a net")
+        raise NotReduced(f"{kind_of(model)} is neither a SpikingSystem nor a net")
     if not model.is_static or model.signed or not model.compatibility.is_textbook:
         raise NotReduced("only SN P systems of the definition are known, without variants")
     if model.num_neurons > _MOST_VERTICES:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Array, Int, Integer
 
+from snpjax_formats.articles import kind_of
+
 from ...spiking.model.rule import Rule
 from ...spiking.model.system import Neuron, SpikingSystem
 from ..arguments import check_system, whole_counts
@@ -38,7 +40,7 @@ def assembled(network: Sequential) -> SpikingSystem:
         layer, most = network.layers[end - 1], groups[start].most_sent
         if problem := layer.problem(most):
             raise ValueError(
-                f"Layer {end} is a {type(layer).__name__}, and neurons that it reads send {most} "
+                f"Layer {end} is {kind_of(layer)}, and neurons that it reads send {most} "
                 f"spikes in a step after training, but {problem} Or train without `produce`."
             )
     neurons = [

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from snpjax_formats.articles import kind_of
+
 from ..arguments import relayed
 from ..network import AbstractPopulationNetwork, checked_counts, checked_input
 from ..population import PopulationRun, SpikingPopulation, shared_rules
@@ -75,7 +77,7 @@ class Sequential(AbstractPopulationNetwork):
         for number, layer in enumerate(given, 1):
             if not isinstance(layer, AbstractLayer):
                 raise TypeError(
-                    f"Layer {number} is a {type(layer).__name__}, not a layer of an exact system. "
+                    f"Layer {number} is {kind_of(layer)}, not a layer of an exact system. "
                     "Give a `SpikingLayer` or another subclass of `AbstractLayer`."
                 )
         rules = rules_of_guard((source,) if isinstance(source, str) else source)
@@ -235,7 +237,7 @@ def _misfits(layers: tuple[AbstractLayer, ...], sent: int) -> list[str]:
                 f"{before} outputs."
             )
         if problem := layer.problem(sent):
-            problems.append(f"Layer {number} is a {type(layer).__name__}, but {problem}")
+            problems.append(f"Layer {number} is {kind_of(layer)}, but {problem}")
         sent = layer.most_sent(sent)
     steps = sorted({own for layer in layers if (own := layer.max_steps) is not None})
     if len(steps) != 1:
@@ -250,8 +252,7 @@ def _misfits(layers: tuple[AbstractLayer, ...], sent: int) -> list[str]:
         )
     if not layers[-1].has_neurons:
         problems.append(
-            f"The last layer is a {type(layers[-1]).__name__}, which has no neurons. Add a layer "
-            "that has."
+            f"The last layer is {kind_of(layers[-1])}, which has no neurons. Add a layer that has."
         )
     return problems
 

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Int
 
 from snpjax_formats import Sum
+from snpjax_formats.articles import kind_of
 
 from ..._text.optional import nir
 from ...spiking.model.population import PopulationSystem
@@ -99,7 +100,7 @@ def from_nir(
     if isinstance(graph, str | os.PathLike):
         graph = _file(graph)
     elif not isinstance(graph, library.NIRGraph):
-        raise TypeError(f"`graph` is a {type(graph).__name__}. Give a nir.NIRGraph or a path.")
+        raise TypeError(f"`graph` is {kind_of(graph)}. Give a nir.NIRGraph or a path.")
     if max_input < 1 or not dt > 0 or reset not in ("v_reset", "subtract"):
         raise ValueError(
             f"`max_input` is {max_input}, `dt` {dt} and `reset` {reset!r}. Give at least 1, a "

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from snpjax_formats.articles import kind_of
+
 from .net import AbstractRunnableNet, SleptsovNet
 from .rules import AbstractRule
 
@@ -35,7 +37,7 @@ class Execution(AbstractRunnableNet):
         self, net: SleptsovNet, rule: AbstractRule | None = None, counts: bool = False
     ) -> None:
         if not isinstance(net, SleptsovNet):
-            raise TypeError(f"`net` is a {type(net).__name__}. Give a SleptsovNet.")
+            raise TypeError(f"`net` is {kind_of(net)}. Give a SleptsovNet.")
         rule = net.rule if rule is None else rule
         for attribute, value in {
             "net": net.with_rule(rule),

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from snpjax_formats.arguments import as_integer
+from snpjax_formats.articles import kind_of
 
 from ..._text.counts import plural
 from ..._text.model_warning import ModelWarning
@@ -208,7 +209,7 @@ class SleptsovNet(AbstractRunnableNet):
         }
         for kind, some in arcs.items():
             if not isinstance(some, Arcs):
-                raise TypeError(f"`{kind}` is a {type(some).__name__}. Write Arcs.of([...]).")
+                raise TypeError(f"`{kind}` is {kind_of(some)}. Write Arcs.of([...]).")
         pairs = as_int64("priorities", priorities).reshape(-1, 2)
         if num_transitions is None:
             if transition_names is not None:

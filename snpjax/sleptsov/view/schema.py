@@ -6,11 +6,13 @@ import numpy as np
 
 from ..._text.lines import EdgeLabels, Table
 from ..._text.nearest import nearest
+from ..._text.pickling import pickled_as_call
 from ...schema import Action, Schema
 from ..model.net import SleptsovNet
 from .configurations import Firings, Markings, firings_of, markings_of, visited
 
 
+@pickled_as_call
 def schema_of(net: SleptsovNet) -> Schema[Markings, Firings]:
     """Columns are places, and one transition fires in a step."""
 

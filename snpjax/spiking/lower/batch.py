@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Num
 
 from snpjax_formats import ELL, check_free, free_bytes
+from snpjax_formats.articles import kind_of
 
 from ..._text.counts import plural
 from ..._xla import on_host, precision
@@ -50,7 +51,7 @@ class SystemBatch:
         for number, system in enumerate(self.systems):
             if not isinstance(system, AnySystem):
                 raise TypeError(
-                    f"Element {number} of the batch is a {type(system).__name__}. Give systems."
+                    f"Element {number} of the batch is {kind_of(system)}. Give systems."
                 )
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Int
 
 from ..._text.counts import plural
 from ..._text.lines import EdgeLabels, Table, distinct_names
+from ..._text.pickling import pickled_as_call
 from ...choice import NO_RULE
 from ...schema import Action, LazyNames, Link, Schema
 from ..lower.enumerable import column_of
@@ -33,6 +34,7 @@ from .run_text import label_rules
 from .timing import timing_tables
 
 
+@pickled_as_call
 def schema_of(system: AnySystem) -> Schema[Configurations, Transitions]:
     """Columns are neurons or, where they divide or bud, slots. What a query may name are neurons
     or, where they divide or bud, labels."""

@@ -9,6 +9,8 @@ from typing import Any
 import anywidget
 import traitlets
 
+from snpjax_formats.articles import kind_of
+
 from ...sleptsov import SleptsovNet
 from ...spiking import PopulationSystem, SpikingSystem
 from .arguments import Refused
@@ -32,7 +34,7 @@ class _Model(traitlets.TraitType[FileModel, FileModel]):
         """**Raises:** `TypeError`, and `ReadError` for a system that cannot be drawn."""
         if not isinstance(value, SpikingSystem | PopulationSystem | SleptsovNet):
             raise TypeError(
-                f"`system` is a {type(value).__name__}. Give a SpikingSystem, a PopulationSystem "
+                f"`system` is {kind_of(value)}. Give a SpikingSystem, a PopulationSystem "
                 "or a SleptsovNet."
             )
         obj._open_model(value)
