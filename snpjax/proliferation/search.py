@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from .._text.nearest import nearest
 from .law import Fixed, Gamma, Normal
 from .model import CellType, ProliferationModel
 from .program import Parameters, Range
@@ -123,7 +124,7 @@ def search_of(
     """
     bounds = dict(bounds or {})
     problems = [
-        f"bounds of {name!r}: there is no such type (the types are {', '.join(model.names)})"
+        f"bounds of {name!r}: there is no such type ({nearest(str(name), model.names, 'types')})"
         for name in bounds
         if name not in model.names
     ]
@@ -159,11 +160,11 @@ def search_of(
                 )
             low = max(low, 1e-6 * high)
             laws[place].append((f"{cell_type.name} {field}", low, high))
-        if given:
-            problems.append(
-                f"bounds of {cell_type.name!r}: there is no {', '.join(given)} (the parameters are "
-                f"{', '.join(law.fields)})"
-            )
+        problems += [
+            f"bounds of {cell_type.name!r}: there is no {name} "
+            f"({nearest(str(name), law.fields, 'parameters')})"
+            for name in given
+        ]
     if not problems and not of_type and len(model.types) == 1:
         problems.append("nothing is to be calibrated (give types that divide)")
     if problems:

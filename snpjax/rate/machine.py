@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from snpjax_formats import AbstractLayout, Edges
 
+from .._text.nearest import nearest
 from ..choice import AbstractChoice, FirstChoice
 from ..machine import AbstractMachine, Record, fresh_state
 from ..results import RESULTS
@@ -211,7 +212,22 @@ class RateMachine(AbstractMachine):
 
     def _local(self, name: str, variables: Variables, inputs: Mapping[str, Array]) -> Variables:
         population = self.populations[name]
-        return population.equation.function(variables, inputs, population.parameters)
+        new = population.equation.function(variables, inputs, population.parameters)
+        for variable in variables:
+            if variable not in new:
+                hint = nearest(variable, new, "variables")
+                raise ValueError(
+                    f"The equation of population {name!r} gives nothing for {variable!r} of "
+                    f"`initial` ({hint}). Let it return all variables."
+                )
+        for variable in new:
+            if variable not in variables:
+                hint = nearest(variable, variables, "variables")
+                raise ValueError(
+                    f"The equation of population {name!r} gives {variable!r}, which is not in "
+                    f"`initial` ({hint}). Add it there."
+                )
+        return new
 
     def _learned(
         self, delivery: Delivery, weights: PyTree, variables: Mapping[str, Variables]
@@ -249,11 +265,6 @@ def _of_edges(delivery: Delivery, weights: PyTree) -> PyTree:
 
 def _typed(new: Variables, old: Variables) -> dict[str, Array]:
     """The new variables, of the types and the shapes of the old ones."""
-    if set(new) != set(old):
-        raise ValueError(
-            f"An equation gives {sorted(new)}, but the population has {sorted(old)}. Give a value "
-            "for each variable in `initial`."
-        )
     return {
         name: jnp.broadcast_to(jnp.asarray(new[name]).astype(x.dtype), x.shape)
         for name, x in old.items()

@@ -12,6 +12,7 @@ from snpjax_formats.articles import kind_of
 from snpjax_formats.by_value import ComparedByValue
 from snpjax_formats.memory import listed
 
+from .._text.nearest import nearest
 from .equation import Derivative, Update, leaky
 from .plasticity import Plasticity
 
@@ -226,7 +227,7 @@ def _of_population(p: RatePopulation) -> list[str]:
 
 def _of_projection(p: RateProjection, sizes: Mapping[str, int], dt: float) -> list[str]:
     problems = [
-        f"there is no population {name!r}. Use one of {sorted(sizes)}."
+        f"there is no population {name!r} ({nearest(str(name), sizes, 'populations')})."
         for name in dict.fromkeys((p.pre, p.post))
         if name not in sizes
     ]

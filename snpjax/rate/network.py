@@ -27,6 +27,7 @@ from snpjax_formats import (
 from snpjax_formats.by_value import ComparedByValue
 
 from .._text.counts import plural
+from .._text.nearest import nearest
 from .._text.pickling import PickledError
 from .._xla import precision
 from ..machine import AnyMachine, Lowered
@@ -34,6 +35,7 @@ from ..trajectory import Save, Trajectory
 from .integrator import AbstractIntegrator, Euler
 from .machine import Delivery, Equations, RateMachine, RateState
 from .model import LayoutLike, RatePopulation, RateProjection, Uniform, problems_of
+from .names import name_problems
 from .solution import RateSolution
 
 
@@ -86,12 +88,24 @@ class RateNetwork(ComparedByValue):
                 f"`integrator` is {self.integrator!r:.60}. Give `rate.Euler()`, "
                 "`rate.ExponentialEuler()` or `rate.Diffrax(solver)`."
             )
-        variables = {(p.name, v) for p in self.populations for v in p.initial}
         for pair in self.record or ():
-            if tuple(pair) not in variables:
-                problems.append(f"`record` names {tuple(pair)}. Use one of {sorted(variables)}.")
+            hint = self._hint_for(*pair) if len(pair) == 2 else "give pairs of names"
+            if hint:
+                problems.append(f"`record` names {tuple(pair)}: {hint}.")
         if problems:
             raise InvalidNetwork(problems)
+
+    def _hint_for(self, population: str, variable: str) -> str | None:
+        """Say what is wrong with the name of a population or of its variable; `None` if nothing
+        is."""
+        variables = {p.name: p.initial for p in self.populations}
+        if population not in variables:
+            hint = nearest(str(population), variables, "populations")
+            return f"there is no population {population!r} ({hint})"
+        if variable not in variables[population]:
+            hint = nearest(str(variable), variables[population], "variables")
+            return f"there is no variable {variable!r} ({hint})"
+        return None
 
     def __repr__(self) -> str:
         neurons = plural(sum(p.size for p in self.populations), "neuron")
@@ -113,7 +127,8 @@ class RateNetwork(ComparedByValue):
         - `layout`: how the edges of projections with `layout="auto"` are stored.
         - `numbered`, `paths`: see `snpjax.machine.Model`; nothing is chosen here.
 
-        **Raises:** `NotEnoughMemory` for what does not fit; `ValueError` for a layout that cannot
+        **Raises:** `InvalidNetwork` for parameters and inputs that an equation reads and that do
+        not exist; `NotEnoughMemory` for what does not fit; `ValueError` for a layout that cannot
         store such a projection, or a `choice`.
         """
         del paths
@@ -126,6 +141,9 @@ class RateNetwork(ComparedByValue):
         what = f"{sum(sizes.values()):,} neurons need"
         check_free(2 * dtype.itemsize * numbers, free_bytes(), what, "Use fewer neurons.")
         with precision(dtype):
+            problems = [*name_problems(self.populations, self.projections, dtype)]
+            if problems:
+                raise InvalidNetwork(problems)
             deliveries = [
                 delivery
                 for projection in self.projections
@@ -160,6 +178,18 @@ class RateNetwork(ComparedByValue):
             raise ValueError("A rate network has no `inputs`. Build populations with `drive=`.")
         if not isinstance(initial, RateState):
             raise ValueError("`initial` is not a state of the network. Give `solution.state`.")
+        hints = [self._hint_for(p, v) for p, some in initial.variables.items() for v in some]
+        hints = [hint for hint in hints if hint] + [
+            f"it has no {v!r} of population {p.name!r}"
+            for p in self.populations
+            for v in p.initial
+            if v not in initial.variables.get(p.name, ())
+        ]
+        if hints:
+            raise ValueError(
+                f"`initial` is the state of another network: {hints[0]}. Give the `solution.state` "
+                "of a run of this one."
+            )
         return machine, initial
 
     def solution(self, trajectory: Trajectory) -> RateSolution:

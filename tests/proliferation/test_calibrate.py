@@ -206,9 +206,10 @@ def test_the_exact_covariance_finds_it_too():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"bounds": {"og": {}}}, "bounds of 'og': there is no such type"),
+        ({"bounds": {"og": {}}}, "'og': there is no such type (the types are 'rest'"),
         ({"bounds": {"go": {"mean": (9, 3)}}}, "bounds of 'go' mean: 9 to 3"),
         ({"bounds": {"go": {"shape": (1, 3)}}}, "bounds of 'go': there is no shape"),
+        ({"bounds": {"go": {"maen": (1, 3)}}}, "there is no maen (did you mean 'mean'?)"),
         ({"starts": 0}, "`starts` is 0"),
         ({"bins": pr.Bins(1.0, 100.0)}, "cells are above the last edge, 100"),
         ({"observed": pr.Histogram([1.0, 2.0], [1, 1])}, "the axes differ: the initial"),

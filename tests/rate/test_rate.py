@@ -361,7 +361,7 @@ def test_everything_wrong_is_said_at_once():
             ],
             dt=1.0,
             dtype=np.int32,
-            record=[("b", "v")],
+            record=[("b", "v"), ("B", "r")],
             integrator="euler",  # pyright: ignore[reportArgumentType]
         )
     text = str(caught.value)
@@ -381,12 +381,13 @@ def test_everything_wrong_is_said_at_once():
         "`layout` is 'dense'",
         "`delay` has shape (7,)",
         "weights of its own",
-        "`graph` is a int",
+        "`graph` is an int",
         "`dtype` is int32",
-        "`record` names ('b', 'v')",
+        "`record` names ('b', 'v'): there is no variable 'v' (the only one is 'r')",
+        "`record` names ('B', 'r'): there is no population 'B' (did you mean 'b'?)",
     ):
         assert part in text, part
-    assert len(caught.value.problems) == 18
+    assert len(caught.value.problems) == 19
     with pytest.raises(rate.InvalidNetwork, match="`dt` is 0"):
         rate.RateNetwork([], dt=0)
 
@@ -407,6 +408,41 @@ def test_texts_in_place_of_functions_are_refused_at_once(build, message):
         build()
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"parameters": {"tua": 1.0}}, "reads the parameter 'tau', which .* .did you mean 'tua'"),
+        ({"parameters": {"tau": 1.0, "gian": 2}}, "the parameter 'gain', .* .did you mean 'gian'"),
+        ({"target": "ecx"}, "reads the input 'exc', which does not exist .did you mean 'ecx'"),
+        ({"initial": {"r": 0.0, "R": 0.0}}, "nothing for 'R' of `initial` .did you mean 'r'"),
+        ({"equation": lambda v, x, p: {"r": v["r"], "rr": v["r"]}}, "gives 'rr', which is not in"),
+        ({"equation": lambda v, x, p: {"r": v["R"]}}, "the variable 'R', .* .did you mean 'r'"),
+        ({"equation": lambda v, x, p: {"r": {}["q"]}}, "'q'"),
+    ],
+)
+def test_misspelt_names_of_equations_are_refused(options, message):
+    def slope(variables, inputs, parameters):
+        drive = parameters.get("gain", 1.0) * inputs.get("exc", 0.0)
+        return {"r": (drive - variables["r"]) / parameters["tau"]}
+
+    target = options.pop("target", "exc")
+    options = {"parameters": {"tau": 1.0, "unused": 2.0}, "equation": slope} | options
+    options["equation"] = rate.Derivative(options["equation"])
+    network = rate.RateNetwork(
+        [rate.RatePopulation("a", 2, **options)], [rate.RateProjection("a", "a", target=target)]
+    )
+    with pytest.raises((ValueError, KeyError), match=message):
+        machine = snp.lower(network).machine
+        jax.eval_shape(machine.step, machine.init(), snp.FirstChoice())
+
+
+def test_states_of_other_networks_are_refused():
+    one, other = (rate.RateNetwork([rate.RatePopulation(name, 2)]) for name in ("out", "outt"))
+    state = snp.lower(one).machine.init()
+    with pytest.raises(ValueError, match="another network: .* 'out' .did you mean 'outt'"):
+        snp.run(other, max_steps=1, initial=state)
+
+
 def test_what_cannot_be_lowered():
     def network(**options):
         return rate.RateNetwork(
@@ -420,7 +456,7 @@ def test_what_cannot_be_lowered():
     with pytest.raises(ValueError, match="chooses nothing"):
         snp.run(network(), choice=snp.GivenChoices([[0]]))
     wrong = rate.Update(lambda v, x, p: {"q": v["r"]})
-    with pytest.raises(ValueError, match=r"gives \['q'\]"):
+    with pytest.raises(ValueError, match="gives nothing for 'r' of .initial. .the only one is 'q'"):
         snp.run(rate.RateNetwork([rate.RatePopulation("a", 1, wrong)]), max_steps=1)
     many = snp.lower(network(weights=1.0, delay=np.arange(16.0))).machine
     assert len(many.deliveries) == 16 and many.rows == {"a": 16}

@@ -10,6 +10,7 @@ from jaxtyping import Bool
 
 from snpjax_formats import NotEnoughMemory, graphs
 
+from ..._text.nearest import nearest
 from .neuron_names import problem_of
 from .plastic_rules import PlasticRules, leaving_edges, plastic_templates
 from .population_parts import Population, Projection
@@ -58,14 +59,18 @@ def problems_of(
     if len(seen) < len(populations) or not all(can_be_found):
         return
     yield from _projection_problems(system)
+
+    def hint_for(name: object) -> str:
+        return nearest(str(name), system.populations, "populations")
+
     for name, train in system.input.items():
         if system.has(name):
             yield from _train_problems(system, name, train)
         else:
-            yield Place("input", name), f"input {name!r} is not a population (name one of them)"
+            yield Place("input", name), f"input {name!r} is not a population ({hint_for(name)})"
     for name in system.output:
         if not system.has(name):
-            yield Place("output", name), f"output {name!r} is not a population (name one of them)"
+            yield Place("output", name), f"output {name!r} is not a population ({hint_for(name)})"
 
 
 def _train_problems(system: "PopulationSystem", name: str, train: Any) -> Iterator[_Finding]:
