@@ -1,6 +1,6 @@
 """What an unknown name may have meant."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 
@@ -32,6 +32,17 @@ def nearest(name: str, known: Iterable[str], plural: str) -> str:
 def near_match(name: str, known: Iterable[str]) -> str | None:
     """Ask for the known names that resemble an unknown one, `did you mean 'x'?`; `None` if none
     does."""
+    near = near_names(name, known)
+    return did_you_mean(near) if near else None
+
+
+def did_you_mean(near: Iterable[str]) -> str:
+    """Ask for names that were probably meant."""
+    return f"did you mean {' or '.join(map(repr, near))}?"
+
+
+def near_names(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that resemble an unknown one, the most similar first."""
     from difflib import get_close_matches  # only on the way to an error
 
     # Comparing with every name of a large system, or long names, would take minutes: the nearest
@@ -40,4 +51,26 @@ def near_match(name: str, known: Iterable[str]) -> str | None:
     near = [other for other in short if other.casefold() == name.casefold()]
     if not near and len(name) <= _MAX_LENGTH:
         near = get_close_matches(name, short, n=_MAX_LISTED)
-    return f"did you mean {' or '.join(map(repr, near))}?" if near else None
+    return near
+
+
+def misspelt_positions(noted: object, names: Iterable[str], kind: str) -> Iterator[tuple[str, str]]:
+    """Yield the names without a position to which an unknown name among the positions of a drawing
+    is similar, with a message.
+
+    Other unknown names are kept: files have nodes that are no part of the model.
+
+    **Arguments:**
+
+    - `noted`: the note `"positions"`, `[x, y]` by name, or any other value.
+    - `names`: those of the model.
+    - `kind`: what they name, such as `neuron`.
+    """
+    if not isinstance(noted, Mapping):
+        return
+    known = dict.fromkeys(names)
+    missing = [name for name in known if name not in noted]
+    for name in noted if missing else ():
+        if name not in known and (near := near_names(str(name), missing)):
+            hint = did_you_mean(near)
+            yield near[0], f'notes["positions"]: there is no {kind} {name!r} ({hint})'

@@ -237,6 +237,8 @@ def test_warnings_of_nets():
         small(inhibitors=Arcs.of([(0, 0, 1)]))
     with pytest.warns(snp.ModelWarning, match="t2 consumes nothing"):
         small(inputs=Arcs.of([(0, 0, 1)]))
+    with pytest.warns(snp.ModelWarning, match="no place or transition 'P1' .did you mean 'p1'"):
+        small(notes={"positions": {"P1": [0, 0], "note": [1, 1]}})
     small(inhibitors=Arcs.of([(0, 0, 2)]))  # one token is enough, and not too many
 
 

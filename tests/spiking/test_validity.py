@@ -7,6 +7,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.spiking.model.communication_variants import Channels, Requests
+from snpjax.spiking.model.renaming import renamed
 from snpjax.spiking.model.timed_variants import DendriticDelays, ScheduledSynapses, SynapseDelays
 from snpjax.spiking.model.validity import SEVERITIES, Place
 from snpjax.spiking.model.variants import (
@@ -66,6 +67,19 @@ SHOWS = {
             level, [snp.Neuron("x", 0, ["a -> a"], "l"), snp.Neuron("z", 0, (), "l"), y], ()
         ),
         "label 'l'",
+    ),
+    "unused_label": (
+        lambda level: system(
+            level,
+            [snp.Neuron("x", 0, ["[a]_x -> []_child || []_child"]), y],
+            (),
+            rules_by_label={"chidl": ["a -> a"]},
+        ),
+        "label 'chidl' has rules, but no neuron can come to bear it (did you mean 'child'?)",
+    ),
+    "unknown_position": (
+        lambda level: system(level, notes={"positions": {"x": [0, 0], "Y": [1, 1], "out": [2, 2]}}),
+        "there is no neuron 'Y' (did you mean 'y'?)",
     ),
     "budding_parent": (with_rules(snp.BuddingRule("a", "u", parent="v")), "relabels"),
     "plasticity_targets": (with_rules(snp.PlasticityRule("a", 1, "+", 1, ())), "empty"),
@@ -407,3 +421,9 @@ def test_iterators_are_read_once():
     assert system.num_neurons == 2 and system.num_rules == 4
     assert [tuple(synapse) for synapse in system.synapses] == [("a", "b", 1)]
     assert system.output == ("b",)
+
+
+def test_positions_follow_new_names():
+    first = system("extended", notes={"positions": {"x": [0, 0], "out": [1, 1]}, "other": 3})
+    notes = renamed(first, {"x": "z"}, {}).notes
+    assert notes == {"positions": {"z": [0, 0], "out": [1, 1]}, "other": 3}

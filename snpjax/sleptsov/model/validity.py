@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Int
 
+from ..._text.nearest import misspelt_positions
 from ..._text.pickling import PickledError
 from .names import Numbered
 from .rules import Petri
@@ -154,6 +155,10 @@ def warnings_of(net: "SleptsovNet") -> Iterator[str]:
             "that its multiplicity has no bound: a run under the rule of Sleptsov ends where it is "
             "chosen"
         )
+    if "positions" in net.notes:
+        names = (*net.place_names, *net.transition_names)
+        for _, text in misspelt_positions(net.notes["positions"], names, "place or transition"):
+            yield text
 
 
 def is_unbounded(net: "SleptsovNet") -> Bool[np.ndarray, " transitions"]:

@@ -5,13 +5,13 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from .rule import AnyRule, BuddingRule, DivisionRule, PlasticityRule, RequestRule
-from .system import Neuron, SpikingSystem, Synapse
+from .system import Json, Neuron, SpikingSystem, Synapse
 
 
 def renamed(
     system: SpikingSystem, names: Mapping[str, str], labels: Mapping[str, str]
 ) -> SpikingSystem:
-    """The system with other names; its notes and channels stay as they are.
+    """The system with other names; its channels stay as they are, and its notes but for positions.
 
     **Arguments:**
 
@@ -42,7 +42,18 @@ def renamed(
         dictionary=[(of_label(s), of_label(t)) for s, t in system.dictionary],
         rules_by_label={of_label(x): rules_of(r) for x, r in system.rules_by_label.items()},
         variant=_renamed(system.variant, names),
+        notes=_renamed_positions(system.notes, names),
     )
+
+
+def _renamed_positions(notes: Mapping[str, Json], names: Mapping[str, str]) -> dict[str, Json]:
+    """Notes whose positions, if there are any, follow the new names of neurons."""
+    noted = notes.get("positions")
+    if not isinstance(noted, Mapping):
+        return dict(notes)
+    positions = {name: place for name, place in noted.items() if name not in names}
+    positions |= {new: noted[old] for old, new in names.items() if old in noted}
+    return {**notes, "positions": positions}
 
 
 def renamed_rule(rule: Any, names: Mapping[str, str], labels: Mapping[str, str]) -> Any:

@@ -13,7 +13,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from ..._text.model_warning import ModelWarning as ModelWarning
-from ..._text.nearest import nearest
+from ..._text.nearest import misspelt_positions, near_match, nearest
 from ..._text.pickling import PickledError
 from .communication_variants import Channels, Requests
 from .guard import Guard, as_integer
@@ -58,10 +58,12 @@ SEVERITIES: dict[str, tuple[Severity | None, Severity | None]] = {
     "output_out_degree": ("warning", None),
     "dead_rule": ("warning", "warning"),
     "duplicate_rule": ("warning", "warning"),
+    "unknown_position": ("warning", "warning"),
     # of networks that change
     "mixed_dynamics": ("error", "error"),
     "dynamic_options": ("error", "error"),
     "label_rules": ("error", "error"),
+    "unused_label": ("warning", "warning"),
     "budding_parent": ("error", None),
     "plasticity_targets": ("error", "error"),
     "plastic_weight": ("error", "error"),
@@ -170,6 +172,8 @@ def _findings(system: "SpikingSystem", severity_of: Callable[[str], object]) -> 
     yield from _check_dynamics(system)
     yield from _check_synapses(system)
     yield from _check_environment(system)
+    for name, message in misspelt_positions(system.notes.get("positions"), system.names, "neuron"):
+        yield "unknown_position", Place("neuron", system.names[name]), message, None
     if system.variant is not None:
         from .variant_validity import check_variant  # which makes findings as this module does
 
@@ -375,6 +379,7 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
             "leads to (use one of them)"
         )
         yield "mixed_dynamics", max(grows, rewires, key=str), message, min(grows, rewires, key=str)
+    yield from _check_unused_labels(system)
     changes = grows or rewires
     compatibility = system.compatibility
     if grows and not compatibility.is_textbook:
@@ -394,6 +399,20 @@ def _check_dynamics(system: "SpikingSystem") -> Iterator[_Finding]:
             "with division, budding and plasticity counts are never negative (remove signed=True)"
         )
         yield "dynamic_options", changes, message, None
+
+
+def _check_unused_labels(system: "SpikingSystem") -> Iterator[_Finding]:
+    """Report rules of labels that no neuron can come to bear, where a similar label has none."""
+    if not system.rules_by_label:
+        return
+    labels = possible_labels(system.neurons, system.rules_by_label)
+    with_rules = {label for _, label, rules in _owners(system) if rules}
+    without_rules = [label for label in labels if label not in with_rules]
+    for label, rules in system.rules_by_label.items():
+        hint = near_match(label, without_rules) if rules and label not in labels else None
+        if hint is not None:
+            message = f"label {label!r} has rules, but no neuron can come to bear it ({hint})"
+            yield "unused_label", Place("rule", label, 0), message, None
 
 
 def _check_targets(
