@@ -10,7 +10,6 @@ import z3
 from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
-from snpjax._text.rule_text import under_rule
 from snpjax.check import CertificationStatus, model_digest
 from snpjax.check.certificate.certify import certify
 from snpjax.check.certificate.step_formulas import NetStepFormulas, SystemStepFormulas
@@ -179,7 +178,8 @@ def certified(system, property, invariant, *, k=1, **options):
     found = certify(
         system, snp.Certificate(property, invariant, model_digest(system), k=k), **options
     )
-    rule = under_rule(system.schema().rule)
+    name = system.schema().rule
+    rule = f" under the {name.capitalize()} rule" if name else ""
     assert str(found).startswith(f"{property}: {found.status.value}{rule}\n")
     return found
 
