@@ -20,6 +20,10 @@ from jax.sharding import Mesh, NamedSharding
 from jaxlib.version import __version__ as JAXLIB
 from jaxtyping import Array, Bool, DTypeLike, Int, PyTree
 
+from snpjax_formats._platform.cores import num_cores
+from snpjax_formats.free_memory import NotEnoughMemory
+from snpjax_formats.host_memory import address_space_left
+
 
 T = TypeVar("T", bound=PyTree)
 
@@ -31,6 +35,11 @@ _KERNEL_VERSIONS = frozenset({"0.10.2", "0.11.2"})
 # as many steps of a small system; on a CPU nothing moves, and a piece takes a few microseconds.
 _MAX_PARCEL = {"cpu": 2**16}
 _MAX_PARCEL_ELSEWHERE = 2**24
+
+
+# The address space that LLVM takes for each core, and ends the process without: 71 MB with one
+# core, 267 MB with two (jaxlib 0.10.2, glibc 2.36, 2026-11).
+_ADDRESSES_OF_CORE = 2**27
 
 
 @dataclass
@@ -65,6 +74,19 @@ def refuse_fork(call: str) -> None:
             f"`snpjax.{call}` cannot work in a process that was forked after JAX was used: it "
             "would wait for threads that only the parent has. Start processes with "
             '`multiprocessing.get_context("spawn")` or `"forkserver"`.'
+        )
+
+
+def require_addresses() -> None:
+    """Refuse to compile where LLVM would end the process.
+
+    **Raises:** `NotEnoughMemory` if the limits of the process leave too little address space.
+    """
+    left, needed = address_space_left(), num_cores() * _ADDRESSES_OF_CORE
+    if left is not None and left < needed:
+        raise NotEnoughMemory(
+            f"Compiling needs about {needed:,} bytes of address space, and the limits of this "
+            f"process leave {left:,}. Raise them (ulimit -v) or use fewer cores (taskset)."
         )
 
 

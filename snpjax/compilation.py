@@ -30,6 +30,7 @@ from snpjax_formats._platform.caches import (
     root_of,
     user_cache,
 )
+from snpjax_formats._platform.cores import num_cores
 
 
 #: The environment variable that names another folder, or is `off`.
@@ -292,8 +293,13 @@ def _codec() -> Any:
 def machine_name() -> str:
     """A name for what a compiled program depends on, beside what is in JAX's key: the instructions
     of the processor, the cores that work is divided among, and how entries are compressed."""
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
-    parts = [platform.system(), platform.machine(), f"{cores}", _codec().__name__, *_processor()]
+    parts = [
+        platform.system(),
+        platform.machine(),
+        f"{num_cores()}",
+        _codec().__name__,
+        *_processor(),
+    ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

@@ -36,6 +36,11 @@ def _reading(period: int) -> int | None:
     return _read(Path("/"))
 
 
+def address_space_left(root: Path = Path("/")) -> int | None:
+    """Return the bytes that the limits of the process leave, or `None` without limits."""
+    return min(_left_to_process(root), default=None)
+
+
 def _read(root: Path) -> int | None:
     found = list(_left_in_groups(root)) + list(_left_to_process(root))
     kilobytes = _numbers(root / "proc/meminfo").get("MemAvailable:")

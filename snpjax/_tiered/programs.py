@@ -14,6 +14,7 @@ import jax.random as jr
 import numpy as np
 from jax.core import Tracer
 
+from .._xla import require_addresses
 from .interpreter import Interpreted
 from .rule import NotInterpretable, as_numpy, is_key, words_of_key
 
@@ -83,6 +84,8 @@ class Tiered(Generic[T]):
                 try:
                     return program.evaluated(leaves)
                 except _Compiled:
+                    if not program.is_compiled:
+                        require_addresses()
                     program.drop()
         if len(self._compiled) >= _MOST_PROGRAMS:
             self._compiled.clear()
@@ -162,6 +165,7 @@ class TracedProgram:
         # The thread of a process that was forked meanwhile is no longer alive.
         if traced is None or (self._thread is not None and self._thread.is_alive()):
             return
+        require_addresses()
 
         def work() -> None:
             wide, device = setting

@@ -109,6 +109,27 @@ def test_static_arguments_have_their_names():
     ]
 
 
+def test_nothing_is_compiled_without_address_space(impatient, monkeypatch):
+    """LLVM would end the process; what is evaluated within the patience has its answer."""
+    monkeypatch.setattr("snpjax._xla.address_space_left", lambda: 2**20)
+
+    @tiered()
+    def twice(x):
+        return x * 2
+
+    @tiered()
+    def half(x):
+        return x / 2
+
+    with pytest.raises(snp.NotEnoughMemory, match="address space, .* leave 1,048,576. Raise them"):
+        twice(np.int32(4))
+    with pytest.raises(snp.NotEnoughMemory, match="address space"):
+        half(np.float32(4))  # which is not evaluated
+    assert not compiling()
+    monkeypatch.setattr(programs, "PATIENCE", 10.0)
+    assert int(tiered()(lambda x: x * 2)(np.int32(4))) == 8
+
+
 def test_few_programs_are_kept(monkeypatch):
     monkeypatch.setattr(programs, "_MOST_PROGRAMS", 3)
 

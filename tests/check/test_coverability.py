@@ -226,7 +226,7 @@ def test_spikes_that_a_guard_will_remove_are_no_growth():
             ),
             "signed",
         ),
-        ("net.pnml", "neither a net"),
+        ("net.pnml", "`model` is of the type str. Pass a net"),
     ],
 )
 def test_models_that_are_not_monotone(model, message):

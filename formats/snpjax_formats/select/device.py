@@ -1,8 +1,6 @@
 """The device that products run on, by the names that a model and a cache know it by."""
 
-import os
 import platform
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -33,13 +31,6 @@ def cpu_kind(described: str) -> str:
     """By what a system says of its processor; where that names no known maker, by architecture."""
     known = (kind for name, kind in CPU_KINDS.items() if name in described)
     return next(known, f"{platform.machine()} cpu".lstrip())
-
-
-def num_cores() -> int | None:
-    """Those that this process may use, where the system says."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return None
 
 
 @cache

@@ -17,10 +17,11 @@ import jax
 import jaxlib.version
 from jax.stages import Compiled
 
+from .._platform.cores import num_cores
 from ..arguments import explain_arguments
 from ..strict_json import JsonSyntaxError, parse_json
 from .candidates import BY_NAME, LAYOUT_SET, feasible
-from .device import device_of, num_cores
+from .device import device_of
 from .features import Degrees, Features, features_of
 from .timing import INPUTS, Contest as Contest, Timing
 from .timing_cases import (

@@ -14,11 +14,11 @@ import numpy as np
 from jax.stages import Compiled, Lowered
 from jaxtyping import Array, Float
 
+from .._platform.cores import num_cores
 from ..arguments import explain_arguments
 from ..edges import Edges
 from ..layout import AbstractLayout
 from .candidates import Candidate
-from .device import num_cores
 from .workload import Workload
 
 
