@@ -135,6 +135,32 @@ def test_a_table_is_read_again(tmp_path):
         assert read_histogram(tmp_path / name) == pr.Histogram([1.5, 20.0], [5, 7])
 
 
+@pytest.mark.parametrize("suffix", [".txt", ".csv"])
+def test_channels_that_ten_digits_do_not_distinguish_share_a_row(tmp_path, suffix):
+    """Halves of one channel and another channel may differ by less than what is written."""
+    phi = np.array([[430.53896460, 215.2694823], [215.2694823 * (1 + 1e-11), 107.6]])
+    counts = np.array([[3, 4], [5, 0]])
+    by_type = np.stack([counts - 1, np.ones_like(counts)]) * (counts > 0)
+    model = population((pr.CellType("rest", 0.5), pr.CellType("go", 0.5)))
+    sample = pr.Sample(model, counts, by_type.sum(1), by_type, phi, 12, "cells")
+    path = tmp_path / f"t{suffix}"
+    write_table(sample.table(), path)
+    assert read_histogram(path) == pr.Histogram([215.2694823, 430.5389646], [9, 3])
+    assert read_histogram(path).cells == sample.total
+    separator = "," if suffix == ".csv" else "\t"
+    table = pr.SparseHistogram(
+        phi.ravel()[[1, 2]],
+        counts.ravel()[[1, 2]],
+        by_type[:, [0, 1], [1, 0]],
+        np.array([3.0, 4.0]),
+    )
+    write_table(table, path, names=model.names)
+    assert path.read_text().splitlines()[-1].split(separator) == ["215.2694823", "9", "7", "2", "5"]
+    histogram = pr.Histogram(table.fluorescence, table.total)
+    write_histogram(histogram, path)
+    assert read_histogram(path) == histogram
+
+
 def test_what_is_written_is_read_again(tmp_path):
     histogram = pr.Histogram([1.5, 3.25, 1e4], [0, 3, 10**9])
     write_histogram(histogram, tmp_path / "h.txt")

@@ -287,11 +287,16 @@ def _read_row(
 def write_histogram(histogram: Histogram, path: str | os.PathLike[str]) -> None:
     """Write all channels of a histogram, including the empty ones.
 
+    Fluorescences have ten significant digits, or all of theirs if ten cannot distinguish them.
+
     **Arguments:**
 
     - `histogram`: the histogram.
     - `path`: the file, which is replaced if it exists.
     """
-    pairs = zip(histogram.fluorescence.tolist(), histogram.counts.tolist(), strict=True)
-    text = "".join(f"{phi:.{_DIGITS}g}\t{cells}\n" for phi, cells in pairs)
-    atomic_write(Path(path), text)
+    values = histogram.fluorescence.tolist()
+    words = [f"{phi:.{_DIGITS}g}" for phi in values]
+    if len(set(words)) < len(words):
+        words = [repr(phi) for phi in values]
+    pairs = zip(words, histogram.counts.tolist(), strict=True)
+    atomic_write(Path(path), "".join(f"{word}\t{cells}\n" for word, cells in pairs))

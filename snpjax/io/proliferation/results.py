@@ -5,11 +5,13 @@ import math
 import os
 from pathlib import Path
 
+import numpy as np
+
 from snpjax_formats.atomic import atomic_write
 
 from ...proliferation.calibrate import Calibration
 from ...proliferation.law import Law
-from ...proliferation.table import SparseHistogram
+from ...proliferation.table import SparseHistogram, merged
 from ...proliferation.uncertainty import Goodness, Uncertainty
 from .types import columns_of
 
@@ -20,7 +22,8 @@ def table_text(
     """Format a histogram as rows in ascending order, with ten significant digits.
 
     A row has the fluorescence and the total, then a column for each type, then the sd where there
-    is one.
+    is one. Fluorescences that are equal in these digits share a row, in which their cells are
+    added.
 
     **Arguments:**
 
@@ -30,6 +33,7 @@ def table_text(
 
     **Returns:** the text.
     """
+    table = _with_written_values(table)
     lines = []
     if separator == ",":
         header = ["fluorescence", "cells", *(names or ())]
@@ -57,6 +61,15 @@ def write_table(
     """
     separator = "," if Path(path).suffix.lower() == ".csv" else "\t"
     atomic_write(Path(path), table_text(table, names=names, separator=separator))
+
+
+def _with_written_values(table: SparseHistogram) -> SparseHistogram:
+    """Merge the rows whose fluorescences are written with equal digits; other tables stay."""
+    written = np.array([float(_number(value)) for value in table.fluorescence.tolist()])
+    if np.unique(written).size == written.size:
+        return table
+    variance = None if table.sd is None else table.sd**2
+    return merged(written, table.total, table.by_type, variance=variance)
 
 
 def _number(value: float | int) -> str:
