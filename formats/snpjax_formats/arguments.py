@@ -46,16 +46,19 @@ def explain(package: ModuleType, name: str) -> Any:
     """Return the public object of that name, whose errors name the argument that caused them.
 
     A class keeps its identity. A function is replaced, also in the module that defines it, where
-    pickle finds it; signature, documentation and types stay those of the original.
+    pickle finds it; signature, documentation and types stay those of the original. A protocol stays
+    as it is: a constructor of its own would hide those of the other bases of a class.
     """
     value = getattr(package, name)
+    if getattr(value, "_is_protocol", False):
+        return value
     if isinstance(value, type):
         if not issubclass(value, BaseException | Enum):
             for method in ("__init__", "__check_init__"):
                 _replace(value, method, vars(value).get(method))
             constructor = vars(value).get("__new__")
             if isinstance(constructor, staticmethod) and "_fields" not in dir(value):
-                setattr(value, "__new__", staticmethod(_wrapped(constructor.__func__)))  # noqa: B010
+                _replace(value, "__new__", constructor.__func__, staticmethod)
         return value
     if isinstance(value, FunctionType):
         home = sys.modules[value.__module__]
@@ -76,9 +79,11 @@ def as_integer(name: str, number: object) -> int:
         raise TypeError(f"`{name}` is {number!r:.60}. Give an integer.") from None
 
 
-def _replace(holder: object, name: str, function: object) -> None:
+def _replace(
+    holder: object, name: str, function: object, kind: Callable[..., Any] = lambda x: x
+) -> None:
     if isinstance(function, FunctionType) and function.__code__ is not _CALL:
-        setattr(holder, name, _wrapped(function))
+        setattr(holder, name, kind(_wrapped(function)))
 
 
 def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:

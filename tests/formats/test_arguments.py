@@ -72,6 +72,24 @@ def test_functions_stay_what_they_are():
     assert [*inspect.signature(snp.Neuron).parameters] == ["name", "spikes", "rules", "label"]
 
 
+def test_classes_stay_what_they_are():
+    class Base:
+        def __init__(self, x):
+            self.x = x
+
+    class Model(snp.machine.Explorable, Base):
+        pass
+
+    assert Model(3).x == 3
+    for value in callables().values():
+        for method in ("__init__", "__new__", "__check_init__"):
+            function, layers = vars(value).get(method), 0
+            while function is not None:
+                layers += getattr(function, "__code__", None) is snp.explore.__code__
+                function = getattr(function, "__wrapped__", None)
+            assert layers <= 1, value
+
+
 def test_warnings_name_the_line_of_the_caller(tmp_path):
     twice = snp.Neuron("x", 0, ["a -> a", "a -> a"])
     with warnings.catch_warnings(record=True) as caught:
