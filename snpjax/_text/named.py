@@ -1,7 +1,9 @@
 """Values by name in solutions, whose errors list what there is."""
 
-from collections.abc import Mapping
-from typing import NoReturn, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, TypeVar
+
+from jax.tree_util import DictKey, register_pytree_with_keys
 
 from .nearest import nearest
 
@@ -11,6 +13,8 @@ V = TypeVar("V")
 
 class Named(dict[str, V]):
     """A dictionary whose `KeyError` names similar keys.
+
+    For JAX it is a tree as a dictionary is. What a transformation returns is a plain dictionary.
 
     **Arguments:**
 
@@ -30,6 +34,19 @@ class Named(dict[str, V]):
 
     def __reduce__(self) -> tuple:
         return type(self), (self._kind, self._plural, dict(self), self._fix)
+
+
+def _flatten(named: Named[V]) -> tuple[list[tuple[Any, V]], tuple[str, ...]]:
+    keys = tuple(sorted(named))
+    return [(DictKey(key), named[key]) for key in keys], keys
+
+
+def _unflatten(keys: tuple[str, ...], values: Iterable[Any]) -> Any:
+    return dict(zip(keys, values, strict=True))
+
+
+# JAX knows dictionaries by their exact type.
+register_pytree_with_keys(Named, _flatten, _unflatten)
 
 
 def variables_by_name(
