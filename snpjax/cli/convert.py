@@ -36,7 +36,7 @@ def convert(
 ) -> None:
     """See `HELP`."""
     from ..io.cusnp import name_table
-    from ..io.plingua.includes import load_joined
+    from ..io.plingua.includes import is_plingua, load_joined
     from .text import headline
 
     reads = format_from(source_format, "system")
@@ -48,8 +48,11 @@ def convert(
     system = systems.read(source, reads)
     said = headline(system, f"{source}")
     beside = {} if names is None else {names: name_table(system)}
+    included: list[str] = []
+    known = reads and reads.name
+    if is_plingua(source, known) and f"{source}" != "-":  # the standard input includes nothing
+        is_allowed = systems.allow_includes_outside
+        _, included = load_joined(source, known, may_be_outside=is_allowed)
     output.save(system, target, writes, {"file": f"{source}"}, said, beside=beside)
-    is_allowed = systems.allow_includes_outside
-    _, included = load_joined(source, reads and reads.name, may_be_outside=is_allowed)
     for name in included:
         typer.echo(f"note: {target} holds the content of {name}, which {source} includes", err=True)

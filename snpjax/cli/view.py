@@ -80,6 +80,9 @@ def view(
     """
     from ..io.formats import check_suffix, is_of_net
 
+    if file is not None and f"{file}" == "-":
+        problem = "the page shows a file, not the standard input (save the model in a file)"
+        raise typer.BadParameter(problem, param_hint="FILE")
     level: Level = "strict" if systems.strict else "extended"
     reads = format_from(nets.source_format, "system", "net")
     if (reads.holds == "system") if reads else (file is None or not is_of_net(file)):

@@ -132,7 +132,7 @@ def load(
         message = f"the file cannot be read: {reason} ({fix})"
         raise file_error(name, message) from None
     source = decoded(name, data, may_be_empty=may_be_empty, empty=empty)
-    return replace(source, is_file=True)
+    return replace(source, is_file=not isinstance(path, StandardInput))
 
 
 def decoded(name: str, data: bytes, *, may_be_empty: bool = False, empty: str = _EMPTY) -> Source:

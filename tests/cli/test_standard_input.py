@@ -35,3 +35,26 @@ def test_the_format_of_the_standard_input_is_named(command):
 def test_errors_name_the_standard_input():
     result = with_input(b"@model<spiking_psystems>\ndef main( {}", "info", "-", "--from", "plingua")
     assert result.exit_code == 2 and result.output.startswith("-:2:")
+
+
+def test_the_standard_input_is_converted(tmp_path):
+    target = tmp_path / "out.json"
+    result = with_input(SYSTEM, "convert", "-", f"{target}", "--from", "plingua")
+    assert result.exit_code == 0, result.output
+    assert target.exists()
+
+
+def test_a_text_of_the_standard_input_includes_no_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret.pli").write_text("def main() { @mu = x; }")
+    text = b'@model<spiking_psystems>\n@include "secret.pli"\n'
+    result = with_input(text, "convert", "-", "out.json", "--from", "plingua")
+    assert result.exit_code == 2 and "a text that is not read from a file" in result.output
+    assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize("more", [[], ["--from", "plingua"], ["--export", "page.html"]])
+def test_the_page_needs_a_file(more):
+    result = with_input(SYSTEM, "view", "-", *more)
+    assert result.exit_code == 2
+    assert "the page shows a file, not the standard input" in " ".join(result.output.split())

@@ -65,8 +65,14 @@ def load_joined(
     **Raises:** `ReadError`.
     """
     source = load(path, may_be_empty=True)
-    is_plingua = format == "plingua" or (format is None and path.suffix.lower() == ".pli")
-    return join_includes(source, may_be_outside=may_be_outside) if is_plingua else (source, [])
+    if not is_plingua(path, format):
+        return source, []
+    return join_includes(source, may_be_outside=may_be_outside)
+
+
+def is_plingua(path: Path, format: str | None) -> bool:
+    """Whether a file is P-Lingua, by the name of its format or else by its suffix."""
+    return format == "plingua" or (format is None and path.suffix.lower() == ".pli")
 
 
 class _Joiner:

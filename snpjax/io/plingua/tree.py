@@ -13,7 +13,8 @@ from .expression import Expression, FollowUp, Scope, Unknown
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _PART = re.compile(r"[^,]+")
-_NUMBERS = re.compile(r"[-0-9,\s]*")
+# `Guard` reads "a^{*}" as LaTeX does.
+_NUMBERS = re.compile(r"[-0-9,\s]*|\s*(?:[*+]|\\ast)\s*")
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\{-?[0-9]+(,-?[0-9]+)*\})?")
 
 
