@@ -88,6 +88,7 @@ def test_every_error_of_a_histogram_is_told_at_its_place(tmp_path, text, said):
         "1.5,5\n20,7\n",
         "1.5 , 5\n20, 7\n",
         "FITC-A,count\n1.5,5\n20,7\n",
+        '"FITC-A","count"\n1.5,5\n20,7\n',
         "FITC A;count\n1.5;5\n20;7\n",
         "1,5;5\n20;7\n",
         "FITC A\tcount\n1.5\t5\n20\t7\n",
@@ -101,6 +102,24 @@ def test_columns_of_other_instruments(tmp_path, text):
     path = tmp_path / "h.csv"
     path.write_text(text)
     assert read_histogram(path) == pr.Histogram([1.5, 20.0], [5, 7])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('"10","5"\n', "fluorescence '\"10\"' is not a number (remove the quotes)"),
+        ('"10","5"\n20,7\n', "fluorescence '\"10\"' is not a number (remove the quotes)"),
+        ("nan;inf\n20;7\n", "fluorescence nan is not finite"),
+        ("'-inf'\t'nan'\n20\t7\n", "fluorescence \"'-inf'\" is not a number"),
+        ("-;-\n20;7\n", "fluorescence '-' is not a number (remove a header"),
+    ],
+)
+def test_a_first_row_without_names_is_no_header(tmp_path, text, said):
+    path = tmp_path / "h"
+    path.write_text(text)
+    with pytest.raises(ReadError) as error:
+        read_histogram(path)
+    assert f"h:1:1: line 1: {said}" in str(error.value).splitlines()[0]
 
 
 @pytest.mark.parametrize(

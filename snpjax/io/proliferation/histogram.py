@@ -157,8 +157,9 @@ def _columns_of(report: Report, lines: list[_Line]) -> tuple[_Columns, list[_Lin
     columns = _Columns(separator)
     first = columns.texts(lines[0]) if lines else []
     has_header = separator is not _BLANKS or (lines and "\t" in lines[0].text)
-    if has_header and len(first) > 1 and not any(map(_looks_like_number, first)):
-        names = [word.strip("\"' ").lower() for word in first]
+    names = [word.strip("\"' ").lower() for word in first]
+    has_letters = any(map(str.isalpha, "".join(names)))
+    if has_header and has_letters and len(names) > 1 and not any(map(_looks_like_number, names)):
         if names[0] in _NAMES_OF_CELLS:
             report.error(
                 lines[0].start,
@@ -177,7 +178,8 @@ def _columns_of(report: Report, lines: list[_Line]) -> tuple[_Columns, list[_Lin
 
 
 def _looks_like_number(text: str) -> bool:
-    return text[:1] in "+-.0123456789" and any(map(str.isdigit, text))
+    begins_so = text[:1] in "+-.0123456789" and any(map(str.isdigit, text))
+    return begins_so or text.lstrip("+-") in ("nan", "inf", "infinity")
 
 
 def _has_unclear_comma(report: Report, columns: _Columns, line: _Line, num: int) -> bool:
@@ -213,10 +215,9 @@ def _tell_number(report: Report, offset: int, word: str, text: str, where: str) 
     except ValueError:
         value = None
     if value is None:
-        shown = repr(shortened(word))
-        report.error(
-            offset, f"{where}{shown} is not a number (remove a header, or begin it with #)"
-        )
+        is_quoted = _looks_like_number(word.strip("\"'"))
+        fix = "remove the quotes" if is_quoted else "remove a header, or begin it with #"
+        report.error(offset, f"{where}{shortened(word)!r} is not a number ({fix})")
     elif not math.isfinite(value):
         report.error(offset, f"{where}{shortened(word)} is not finite (write a number)")
 
