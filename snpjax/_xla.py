@@ -49,14 +49,10 @@ class _Process:
     is_fork_of_user: bool = False
 
     def after_fork(self) -> None:
-        # JAX has no public question for this, but refuses this change once it is in use.
-        config: Any = jax.config
-        number = config.jax_num_cpu_devices
-        try:
-            config.update("jax_num_cpu_devices", max(number, 0) + 1)
-            config.update("jax_num_cpu_devices", number)
-        except RuntimeError:
-            self.is_fork_of_user = True
+        # Any lock may be held here for ever. JAX takes one for all that tells whether it is in use,
+        # so that its private table is read without asking. Later is too late: a child may use JAX.
+        bridge = sys.modules.get("jax._src.xla_bridge")
+        self.is_fork_of_user |= bool(getattr(bridge, "_backends", ()))
 
 
 _process = _Process()

@@ -1,6 +1,7 @@
 """What works around the compiler."""
 
 import os
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -82,6 +83,27 @@ jax.random.key(0)
 calls = all_calls
 fork()
 """
+
+
+class _LockOfAnotherThread:
+    def __enter__(self):
+        raise AssertionError("a fork waits for this lock for ever")
+
+    def __exit__(self, *_):
+        pass
+
+
+def test_forks_wait_for_no_lock_of_jax(monkeypatch):
+    jax.random.key(0)
+    bridge = sys.modules["jax._src.xla_bridge"]
+    monkeypatch.setattr(bridge, "_backend_lock", _LockOfAnotherThread())
+    process = _xla._Process()
+    process.after_fork()
+    assert process.is_fork_of_user
+    monkeypatch.setattr(bridge, "_backends", {})
+    process = _xla._Process()
+    process.after_fork()
+    assert not process.is_fork_of_user
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
