@@ -799,6 +799,31 @@ def test_a_file_that_crashes_h5py_is_an_error(tmp_path, monkeypatch):
     path.write_bytes(b"")
     with pytest.raises(ValueError, match=r"x\.nir: the file is damaged: .* signal 6\. Write it"):
         learn.from_nir(path)
+    monkeypatch.setattr(read, "_READ_APART", "import os; os._exit(3)")
+    with pytest.raises(ValueError, match=r"x\.nir: the file is damaged: .* status 3\. Write it"):
+        learn.from_nir(path)
+
+
+def test_files_are_tested_with_the_paths_of_this_process(tmp_path, monkeypatch):
+    (tmp_path / "nir.py").write_text("import os\ndef read(*_, **options): os._exit(5)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "x.nir"
+    path.write_bytes(b"")
+    with pytest.raises(ValueError, match="status 5"):
+        learn.from_nir(path)
+
+
+@pytest.mark.parametrize("lacks", ["nir", "interpreter"])
+def test_files_that_cannot_be_tested_are_read(tmp_path, monkeypatch, lacks):
+    if lacks == "interpreter":
+        monkeypatch.setattr(sys, "executable", "")
+    else:
+        (tmp_path / "nir.py").write_text("raise SystemExit(3)\n")
+        monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "x.nir"
+    path.write_bytes(b"")
+    with pytest.raises(ValueError, match="this is not a NIR graph"):
+        learn.from_nir(path)
 
 
 def test_a_mutated_file_does_not_end_the_process():

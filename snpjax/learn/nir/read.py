@@ -175,25 +175,40 @@ def _file(path: str | os.PathLike[str]) -> "NIRGraph":
         ) from error
 
 
-#: Reads the file in a process without JAX; `-P` keeps modules of the working directory out.
-_READ_APART = "import sys, nir; nir.read(sys.argv[1], type_check=False)"
+_NOT_TESTED = 77
+#: Reads the file in a process without JAX; `-P` keeps modules of the working directory out, unless
+#: this process has them. It ends with 1 for any exception of reading.
+_READ_APART = f"""
+import os, sys
+sys.path[:] = sys.argv[2:]
+try:
+    import nir
+except BaseException:
+    os._exit({_NOT_TESTED})
+nir.read(sys.argv[1], type_check=False)
+"""
 
 
 def _check_apart(path: str | os.PathLike[str]) -> None:
-    """Read a file in a process of its own, because a damaged one can end the process in h5py.
+    """Test a file in a process of its own, because a damaged one can end the process in h5py.
 
-    Errors that are exceptions come again where the file is read.
+    Errors that are exceptions come again where the file is read. Nothing is tested where there is
+    no interpreter to start, or where the process cannot import nir.
 
     **Raises:** `ValueError` if the process crashes.
     """
-    command = [sys.executable, "-P", "-c", _READ_APART, os.path.abspath(path)]
+    if not sys.executable:
+        return
+    command = [sys.executable, "-P", "-c", _READ_APART, os.path.abspath(path), *map(str, sys.path)]
     end = subprocess.run(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    if end.returncode < 0:  # a signal
+    if end.returncode not in (0, 1, _NOT_TESTED):
+        code = end.returncode
+        how = f"signal {-code}" if code < 0 else f"status {code}"
         raise ValueError(
-            f"{os.fspath(path)}: the file is damaged: reading it ended a process with signal "
-            f"{-end.returncode}. Write it again."
+            f"{os.fspath(path)}: the file is damaged: reading it ended a process with {how}. Write "
+            "it again."
         )
 
 
