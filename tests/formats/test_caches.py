@@ -42,12 +42,24 @@ def _file(path):
     path.touch()
 
 
+def test_our_folders_are_closed_to_others(root):
+    folder = root / "snpjax" / "compiled"
+    for check in (check_private, create_private):
+        for path in (folder.parent, folder):  # as of earlier versions with umask 002
+            path.chmod(0o775)
+        check(folder, root)
+        assert [stat.S_IMODE(path.stat().st_mode) for path in (folder.parent, folder)] == [
+            0o755
+        ] * 2
+
+
 @pytest.mark.parametrize("level", [".", "snpjax", "snpjax/compiled"])
 @pytest.mark.parametrize(
     ("change", "problem"),
     [(_opened, "others may write to"), (_linked, "is a link"), (_file, "is not a folder")],
 )
-def test_folders_that_others_may_write_to_are_refused(root, level, change, problem):
+def test_folders_that_others_may_write_to_are_refused(monkeypatch, root, level, change, problem):
+    monkeypatch.setattr(caches, "_close_to_others", lambda path: False)  # a read-only file system
     change(root / level)
     for refuse in (check_private, create_private):
         with pytest.raises(UnsafeFolder, match=problem) as caught:

@@ -35,6 +35,7 @@ from snpjax_formats import (
     graphs,
     is_best_joined,
 )
+from snpjax_formats._platform import caches
 from snpjax_formats.select import Including, Learned, Measured, cache, features_of, gaussian
 from snpjax_formats.select.candidates import BY_NAME, CANDIDATES, feasible
 from snpjax_formats.select.decision import Question
@@ -616,15 +617,24 @@ def test_many_writers_leave_whole_files(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_measurements_in_a_folder_of_others_are_ignored(tmp_path):
-    key = {"a": "b"}
-    cache.write(tmp_path / "kept", key, {"CSR": 1.0})
-    assert cache.read(tmp_path / "kept", key) == {"CSR": 1.0}
-    (tmp_path / "kept").chmod(0o777)
+def test_measurements_in_a_cache_that_others_may_write_to_are_ignored(tmp_path, monkeypatch):
+    monkeypatch.setattr(caches, "cache_root", lambda: tmp_path)
+    folder, key = tmp_path / "snpjax" / "layouts", {"a": "b"}
+    cache.write(folder, key, {"CSR": 1.0})
+    assert cache.read(folder, key) == {"CSR": 1.0}
+    tmp_path.chmod(0o777)
     with pytest.warns(cache.CacheIgnored, match="others may write to"):
-        assert cache.read(tmp_path / "kept", key) is None
+        assert cache.read(folder, key) is None
     with pytest.warns(cache.CacheIgnored, match="not kept"):
-        cache.write(tmp_path / "kept", key, {"CSR": 2.0})
+        cache.write(folder, key, {"CSR": 2.0})
+
+
+def test_a_named_folder_of_measurements_may_be_shared(tmp_path):
+    folder, key = tmp_path / "shared", {"a": "b"}
+    folder.mkdir()
+    folder.chmod(0o777)
+    cache.write(folder, key, {"CSR": 1.0})
+    assert cache.read(folder, key) == {"CSR": 1.0}
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path):

@@ -2,13 +2,17 @@
 
 Whoever can replace a compiled program runs code as its reader. So a folder counts only if it and
 its parents up to the root of the cache are folders of the user, or of the administrator, to which
-neither the group nor others may write. Links are not followed.
+neither the group nor others may write. Links are not followed. Our folders in it, which earlier
+versions created with the modes of the umask, are closed to others.
 """
 
 import os
 import stat
 import sys
 from pathlib import Path
+
+
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UnsafeFolder(OSError):
@@ -35,7 +39,7 @@ def user_cache(name: str) -> Path:
 
 def check_private(folder: Path, root: Path) -> None:
     """Check that nobody else may write to a folder and its parents up to a root. Those that do not
-    exist pass.
+    exist pass. The user's `snpjax` in the root, and folders in there, are closed to others first.
 
     **Raises:** `UnsafeFolder` for a file, a link, a folder of somebody else, and one that the group
     or others may write to; `OSError` for one that cannot be looked at.
@@ -53,8 +57,21 @@ def check_private(folder: Path, root: Path) -> None:
             raise UnsafeFolder(f"{path} is not a folder (remove it)")
         if about.st_uid not in (os.geteuid(), 0):
             raise UnsafeFolder(f"{path} belongs to another user (name a folder of your own)")
-        if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        is_open = bool(about.st_mode & _WRITABLE_BY_OTHERS)
+        if is_open and about.st_uid == os.geteuid() and path.is_relative_to(root / "snpjax"):
+            is_open = not _close_to_others(path)
+        if is_open:
             raise UnsafeFolder(f"others may write to {path} (run: chmod go-w {path})")
+
+
+def _close_to_others(path: Path) -> bool:
+    """Let only its owner, this user, write to a folder, and return whether that succeeded. Nobody
+    else can replace the folder meanwhile, because that around it is already closed."""
+    try:
+        path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_WRITABLE_BY_OTHERS)
+        return not path.stat().st_mode & _WRITABLE_BY_OTHERS
+    except OSError:  # such as a read-only file system
+        return False
 
 
 def create_private(folder: Path, root: Path) -> None:

@@ -56,7 +56,8 @@ def read(folder: Path, key: Mapping[str, str]) -> dict[str, float] | None:
     cannot be used is none, with a warning."""
     path = _path(folder, key)
     try:
-        check_private(folder, root_of(folder))
+        if _is_in_user_cache(folder):
+            check_private(folder, root_of(folder))
         held = parse_json(path.read_bytes())
         if held["key"] != dict(key):
             raise ValueError("it is of another key")
@@ -77,12 +78,19 @@ def write(folder: Path, key: Mapping[str, str], seconds: Mapping[str, float]) ->
     path = _path(folder, key)
     text = json.dumps({"key": dict(key), "seconds": dict(seconds)}, indent=1)
     try:
-        create_private(folder, root_of(folder))
+        if _is_in_user_cache(folder):
+            create_private(folder, root_of(folder))
         atomic_write(path, text)
     except OSError as error:
         warnings.warn(
             CacheIgnored(f"Measurements are not kept in {folder} ({error})."), stacklevel=3
         )
+
+
+def _is_in_user_cache(folder: Path) -> bool:
+    """Whether a folder is to be the user's alone. One that somebody names may be shared: its files
+    are numbers, which are checked."""
+    return root_of(folder) != folder
 
 
 def _path(folder: Path, key: Mapping[str, str]) -> Path:
