@@ -269,7 +269,7 @@ def test_numbers_in_the_braces_of_a_guard_are_expressions(parts, n, is_argument)
 
 @pytest.mark.parametrize("power", ["*", "+", " * ", r"\ast", r" \ast ", "2"])
 def test_braces_of_a_power_in_latex_are_no_expression(power):
-    guard = "a(aa)^{%s}" % power
+    guard = f"a(aa)^{{{power}}}"
     calls = f'@mu = x; call f("{guard}"); [a --> a]\'x "{guard}";\n}}'
     text = f"{calls}\ndef f(E) {{ [a*2 --> a]'x E;"
     assert parse(main(text)).neurons[0].rules == (Rule(guard, 2, 1), Rule(guard, 1, 1))
