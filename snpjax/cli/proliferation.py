@@ -22,7 +22,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..io.proliferation import ModelFile
-    from ..proliferation import Bins, Histogram, ProliferationModel, SparseHistogram
+    from ..proliferation import Bins, Calibration, Histogram, ProliferationModel, SparseHistogram
 
 proliferation = typer.Typer(
     no_args_is_help=True,
@@ -251,7 +251,12 @@ def calibrate(
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fit proportions and division times to the histogram measured after a time."""
+    """Fit proportions and division times to the histogram measured after a time.
+
+    The keys min_mean, max_mean, min_std and max_std of the model bound the search. By default a
+    mean is between 0.125 and 2.1 times the duration, and an sd up to 0.125 times; a bound that
+    excludes the model's own value is half or twice that value instead.
+    """
     import dataclasses
     import warnings
 
@@ -376,6 +381,22 @@ def _histogram(path: Path | None, file: "ModelFile", which: str) -> "Histogram":
     return file.histogram(which) if path is None else read_histogram(path)
 
 
+def bound_text(best: "Calibration", name: str) -> str:
+    """The bound that a fitted number is on, and the key of a model file that sets it."""
+    from ..proliferation.search import SD_FLOOR
+
+    i = best.search.names.index(name)
+    low, high = best.search.lower[i], best.search.upper[i]
+    is_low = best.point[i] < 0.5
+    text = f"on its {'lower' if is_low else 'upper'} bound, {low if is_low else high:.4g}"
+    field = name.rpartition(" ")[2]
+    column = {"mean": "mean", "shape": "mean", "sd": "std", "scale": "std"}.get(field)
+    is_floor = is_low and field == "sd" and low <= SD_FLOOR * best.model.duration
+    if column is None or is_floor:  # no key sets a share, or a smaller sd than the least
+        return text
+    return f"{text}; set {'min' if is_low else 'max'}_{column} to change it"
+
+
 def _show_calibration(best, errors, goodness) -> None:
     from .text import printable
 
@@ -390,8 +411,8 @@ def _show_calibration(best, errors, goodness) -> None:
     intervals = errors.intervals()
     for name, found in best.values.items():
         low, high = intervals[name]
-        between = "on its bound" if name in on_bound else f"95 %: {low:.4g} to {high:.4g}"
-        typer.echo(printable(f"  {name} {found:.4f}  ({between})"))
+        text = bound_text(best, name) if name in on_bound else f"95 %: {low:.4g} to {high:.4g}"
+        typer.echo(printable(f"  {name} {found:.4f}  ({text})"))
     for name in errors.undetermined_types:
         typer.echo(printable(f"  the data say nothing about how {name} divides"))
     typer.echo(

@@ -41,6 +41,7 @@ from .program import (
     lower as lower,
 )
 from .sample import Sample as Sample, SampleFailed as SampleFailed, simulate as simulate
+from .search import GuessOutsideBounds as GuessOutsideBounds
 from .start import Start as Start
 from .table import SparseHistogram as SparseHistogram
 from .uncertainty import (

@@ -103,8 +103,10 @@ def calibrate(
     - `objective`: what is minimised: a Hellinger distance or a likelihood, see `Objective`.
     - `bounds`: of a type's name and a parameter's, in hours: `{"fast": {"mean": (30, 63)}}`. The
       others are those usual for ten days, in proportion to the duration: mean 30 to 504 h, sd up to
-      30 h, shape 6 to 30, scale 5 to 20 h.
-    - `sd_floor`: the least sd in hours, by default 1.25 % of the duration (`GAUSSIAN`: 2 %).
+      30 h, shape 6 to 30 (for any duration), scale 5 to 20 h. A default bound that excludes the
+      model's own value is half or twice that value instead.
+    - `sd_floor`: the least sd in hours, by default 1.25 % of the duration, or half of a smaller sd
+      of the model without bounds (`GAUSSIAN`: always 2 %).
     - `starts`: the number of searches.
     - `seed`: of the random starts; nothing else depends on it.
     - `same_axis`: refuse two histograms of different axes: on another scale a comparison is
@@ -122,6 +124,9 @@ def calibrate(
     **Raises:** `ValueError` for axes that differ, cells above the last bin, or bounds in the wrong
     order; `NotEnoughMemory` for more starts than fit in memory; `Unresolved` for an sd that may
     become too small for the duration; `CheckpointError` for checkpoints of another call.
+
+    **Warns:** `GuessOutsideBounds` if `bounds` or `sd_floor` exclude a value of the model, in whose
+    place the search starts at the bound.
     """
     refuse_fork("proliferation.calibrate")
     if same_axis:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from .._text.nearest import nearest
+from .._text.warn import warn
 from .law import Fixed, Gamma, Normal
 from .model import CellType, ProliferationModel
 from .program import Parameters, Range
@@ -23,6 +24,10 @@ _USUAL = {"mean": (30.0, 504.0), "sd": (0.0, 30.0), "scale": (5.0, 20.0)}
 _USUAL_SHAPE = (6.0, 30.0)
 #: An sd is at least 3 h in an experiment of 240 h: what less would mean, bins do not show.
 SD_FLOOR = 3.0 / 240.0
+
+
+class GuessOutsideBounds(UserWarning):
+    """A value of the model is outside the bounds of its calibration, which starts at a bound."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +125,15 @@ def search_of(
 ) -> ParameterSpace:
     """The search of all parameters of a model.
 
+    Default bounds include the model's own values: one that excludes a value becomes half or twice
+    that value.
+
     **Raises:** `ValueError` with every bound that makes no sense.
+
+    **Warns:** `GuessOutsideBounds` with the model's own values that other bounds exclude.
     """
     bounds = dict(bounds or {})
+    outside: list[str] = []
     problems = [
         f"bounds of {name!r}: there is no such type ({nearest(str(name), model.names, 'types')})"
         for name in bounds
@@ -150,15 +161,27 @@ def search_of(
         of_type.append(i)
         given = dict(bounds.get(cell_type.name, {}))
         for place, field in enumerate(law.fields):
+            value, is_default = getattr(law, field), field not in given
             low, high = given.pop(field, _usual(field, model.duration))
-            if field == "sd":
-                low = max(low, floor)
+            least = floor if field == "sd" else 0.0
+            low = max(low, least)
+            if is_default:
+                low, high = _widened(low, high, value)
+            if sd_floor is not None:  # no guess lowers a floor that was passed
+                low = max(low, least)
             if not (0 <= low < high < np.inf):
                 problems.append(
                     f"bounds of {cell_type.name!r} {field}: {low:g} to {high:g} (give two numbers "
                     "in order)"
                 )
             low = max(low, 1e-6 * high)
+            if not low <= value <= high:
+                nearer = low if value < low else high
+                outside.append(
+                    f"the first guess of {cell_type.name!r} {field}, {value:g}, is outside its "
+                    f"bounds, {low:g} to {high:g}, and the search starts at {nearer:g} (widen the "
+                    "bounds, or change the model)"
+                )
             laws[place].append((f"{cell_type.name} {field}", low, high))
         problems += [
             f"bounds of {cell_type.name!r}: there is no {name} "
@@ -169,10 +192,17 @@ def search_of(
         problems.append("nothing is to be calibrated (give types that divide)")
     if problems:
         raise ValueError("\n".join(problems))
+    if outside:
+        warn(GuessOutsideBounds("; ".join(outside)))
     shares = [(f"x{i + 1}", 0.0, 1.0) for i in range(len(model.types) - 1)]
     names, lower, upper = zip(*shares, *laws[0], *laws[1], strict=True)
     numbers = ParameterVector(names, tuple(of_type), len(model.types))
     return ParameterSpace(numbers, np.array(lower, np.float64), np.array(upper, np.float64))
+
+
+def _widened(low: float, high: float, value: float) -> tuple[float, float]:
+    """Default bounds around a value: a bound that excludes it becomes half or twice the value."""
+    return value / 2 if value < low else low, 2 * value if value > high else high
 
 
 def _usual(field: str, duration: float) -> tuple[float, float]:

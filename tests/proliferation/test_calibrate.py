@@ -12,6 +12,7 @@ import pytest
 from snpjax import proliferation as pr
 from snpjax.io.proliferation import calibration_record
 from snpjax.proliferation.distance import pairs_of
+from snpjax.proliferation.search import search_of
 from snpjax.proliferation.uncertainty import squared_distance
 from snpjax_formats import NotEnoughMemory
 from tests.proliferation.test_proliferation import AXIS, CASES
@@ -106,7 +107,9 @@ def test_another_start_rule_does_not_fit():
     wrong = pr.ProliferationModel(
         initial(), GUESS, duration=120.0, phi_min=1.5, start=pr.Start.RESIDUAL
     )
-    fit = pr.calibrate(wrong, observed, bins=BINS, bounds={"go": {"mean": (80.0, 120.0)}}, starts=1)
+    bounds = {"go": {"mean": (80.0, 120.0)}}
+    with pytest.warns(pr.GuessOutsideBounds, match="starts at 80"):
+        fit = pr.calibrate(wrong, observed, bins=BINS, bounds=bounds, starts=1)
     assert fit.active and pr.goodness_of_fit(fit).p_value < 1e-4
 
 
@@ -220,6 +223,25 @@ def test_what_makes_no_sense_is_refused(changes, said):
     with pytest.raises(ValueError) as error:
         pr.calibrate(population(), **arguments)
     assert said in str(error.value)
+
+
+def test_default_bounds_include_the_values_of_the_model():
+    def bounds_of(law, bounds=None, sd_floor=None) -> list[tuple[float, float]]:
+        space = search_of(population((pr.CellType("go", 1.0, law),)), bounds, sd_floor)
+        pairs = list(zip(space.lower.tolist(), space.upper.tolist(), strict=True))
+        assert all(low < high for low, high in pairs)
+        return pairs
+
+    usual = [(15.0, 252.0), (1.5, 15.0)]
+    assert bounds_of(pr.Normal(60.0, 15.0)) == usual
+    assert bounds_of(pr.Normal(60.0, 22.0)) == [usual[0], (1.5, 44.0)]
+    assert bounds_of(pr.Normal(10.0, 1.0)) == [(5.0, 252.0), (0.5, 15.0)]
+    assert bounds_of(pr.Normal(300.0, 10.0)) == [(15.0, 600.0), usual[1]]
+    assert bounds_of(pr.Gamma(40.0, 1.0)) == [(6.0, 80.0), (0.5, 10.0)]
+    with pytest.warns(pr.GuessOutsideBounds, match="'go' sd, 22, is outside its bounds, 1.5 to 12"):
+        assert bounds_of(pr.Normal(60.0, 22.0), {"go": {"sd": (1.0, 12.0)}})[1] == (1.5, 12.0)
+    with pytest.warns(pr.GuessOutsideBounds, match="and the search starts at 4 "):
+        assert bounds_of(pr.Normal(60.0, 1.0), sd_floor=4.0)[1] == (4.0, 15.0)
 
 
 def test_types_without_spread_are_not_calibrated():
