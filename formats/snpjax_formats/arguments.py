@@ -13,7 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
 from functools import wraps
-from types import FunctionType, ModuleType
+from traceback import walk_tb
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 
@@ -31,6 +32,13 @@ _INTERNAL = (
 )
 _RAISE = dis.opmap["RAISE_VARARGS"]
 _PACKAGES = ("snpjax", "snpjax_formats")
+#: What the library itself calls; all other code belongs to the user.
+_LIBRARIES = {
+    *_PACKAGES,
+    *sys.stdlib_module_names,
+    *("jax", "jaxlib", "jaxtyping", "equinox", "numpy", "scipy", "lark"),
+    *("hypothesis", "matplotlib", "networkx", "nir", "optax", "orbax", "sklearn", "yaml", "z3"),
+}
 
 
 def explain_arguments(package: str) -> None:
@@ -92,7 +100,7 @@ def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*arguments, **keywords)
         except _INTERNAL as error:
-            if _is_intended(error):
+            if _is_of_user(error) or _is_intended(error):
                 raise
             message = _suggestion(function, f"{error}")
             if message:
@@ -113,17 +121,32 @@ def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
 _CALL = _wrapped(explain).__code__
 
 
+def _is_of_user(error: BaseException) -> bool:
+    """Whether the error passed through code of the user, such as a callback or a layer."""
+    frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    return any(_package_of(frame) not in _LIBRARIES for frame in frames)
+
+
+def _package_of(frame: FrameType) -> str:
+    """The package of a frame; code that is compiled without a module counts as `builtins`."""
+    return frame.f_globals.get("__name__", "builtins").partition(".")[0]
+
+
 def _is_intended(error: BaseException) -> bool:
     """Whether a `raise` statement of ours is where the error comes from, other than the one here:
     if a public function calls another with an argument of its own, it names that."""
     step = error.__traceback__
-    if step is None or isinstance(error, AssertionError):
+    if step is None:
         return False
     while step.tb_next is not None:
         step = step.tb_next
     code = step.tb_frame.f_code
-    package = step.tb_frame.f_globals.get("__name__", "").partition(".")[0]
-    return package in _PACKAGES and code is not _CALL and code.co_code[step.tb_lasti] == _RAISE
+    if isinstance(error, AssertionError):
+        # An `assert` does not load the name; it and reports of bugs may be due to wrong arguments.
+        if "AssertionError" not in code.co_names or "please report" in f"{error}":
+            return False
+    is_ours = _package_of(step.tb_frame) in _PACKAGES and code is not _CALL
+    return is_ours and code.co_code[step.tb_lasti] == _RAISE
 
 
 def _suggestion(function: Callable[..., Any], message: str) -> str:

@@ -3,8 +3,10 @@
 import inspect
 import pickle
 import random
+import sys
 import warnings
 
+import jax
 import pytest
 
 import snpjax as snp
@@ -170,11 +172,35 @@ def test_laws_of_the_reference(call):
 
 
 def test_errors_of_callbacks_stay_what_they_are():
+    class Stop(RuntimeError):
+        pass
+
     def progress(*_):
         raise KeyError("mine")
 
+    def stop(*_):
+        raise Stop("mine")
+
+    def overflow(*_):
+        raise OverflowError("mine")
+
     with pytest.raises(KeyError, match="mine"):
         reference.family(0, progress, 1, 3)
+    with pytest.raises(Stop, match=r"^mine$"):  # a list is not quite what the annotation says
+        learn.replay(SYSTEM, [[1]], steps=1, progress=stop)
+    with pytest.raises(OverflowError, match=r"^mine$"):  # a number is large, but has no part in it
+        snp.check(SYSTEM, overflow, max_configurations=100_000)
+
+
+def test_intended_assertions_stay_what_they_are(monkeypatch):
+    problem = "step 1: layer 0 differs"
+    layer = learn.SpikingLayer(1, 1, key=jax.random.key(0), steps=1, guard=1)
+    module = sys.modules["snpjax.learn.verify"]
+    monkeypatch.setattr(module, "replay", lambda *_, **__: None)  # nothing is compiled
+    monkeypatch.setattr(learn.Sequential, "runs", lambda *_, **__: None)
+    monkeypatch.setattr(module, "_first_difference", lambda *_: problem)
+    with pytest.raises(AssertionError, match=problem):
+        learn.verify(layer, [[1]])
 
 
 def test_articles_in_messages():
