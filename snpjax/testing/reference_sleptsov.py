@@ -5,7 +5,7 @@ Nothing here imports JAX, or what the fast machine is made of.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from snpjax_formats.arguments import explain_arguments
 
@@ -38,6 +38,7 @@ class Reference:
 
     def __init__(self, net: "SleptsovNet") -> None:
         self.num_transitions = net.num_transitions
+        self.rule: FiringRule = cast("FiringRule", net.rule.name)
         self.initial: Marking = tuple(net.marking.tolist())
         self.inputs = _by_transition(net.inputs, net.num_transitions)
         self.outputs = _by_transition(net.outputs, net.num_transitions)
@@ -129,7 +130,7 @@ class Reference:
     def run(
         self,
         *,
-        rule: FiringRule = "sleptsov",
+        rule: FiringRule | None = None,
         max_steps: int = 10**9,
         largest: int = 2**63 - 1,
         choose: Callable[[Sequence[int], int], int] | None = None,
@@ -141,7 +142,8 @@ class Reference:
         **Arguments:**
 
         - `rule`: fire the maximal number of copies of one transition (`"sleptsov"`), one copy
-          (`"petri"`), or all transitions of a round that share no place (`"disjoint"`).
+          (`"petri"`), or all transitions of a round that share no place (`"disjoint"`); by default
+          the rule of the net.
         - `max_steps`: the largest number of steps.
         - `largest`: the largest number of tokens of a place; more end the run as `token_overflow`.
         - `choose`: `choose(candidates, step)` selects one of the candidates; by default the first
@@ -151,6 +153,7 @@ class Reference:
 
         **Returns:** how the run `Ended`.
         """
+        rule = rule or self.rule
         now = self.initial if marking is None else marking
         trace: list[tuple[int, int, int]] = []
         markings = [now]
@@ -187,9 +190,10 @@ class Reference:
             if keep:
                 markings.append(now)
 
-    def successors(self, marking: Marking, rule: FiringRule = "sleptsov") -> list[Marking]:
+    def successors(self, marking: Marking, rule: FiringRule | None = None) -> list[Marking]:
         """The marking after each allowed choice in `marking`, in order of priority, under a firing
-        `rule`."""
+        `rule`, by default that of the net."""
+        rule = rule or self.rule
         found = []
         for t in self.candidates(marking):
             copies = 1 if rule == "petri" else self.multiplicity(marking, t)
@@ -197,9 +201,9 @@ class Reference:
             found.append(self.fired(marking, t, copies))
         return found
 
-    def reachable(self, rule: FiringRule = "sleptsov") -> tuple[set[Marking], set[Marking]]:
-        """All markings that any allowed choices reach under a firing `rule`, and those of them in
-        which no transition can fire."""
+    def reachable(self, rule: FiringRule | None = None) -> tuple[set[Marking], set[Marking]]:
+        """All markings that any allowed choices reach under a firing `rule`, by default that of the
+        net, and those of them in which no transition can fire."""
         seen, todo = {self.initial}, [self.initial]
         final: set[Marking] = set()
         while todo:

@@ -240,3 +240,10 @@ def test_wrong_groups_and_calls():
         prove_family(RING, "eventually cell{i} = 0", sizes=SMALL)
     with pytest.raises(ValueError, match="Use letters only, or numbers"):
         prove_family(RING, "always cell{i} + cell1 <= 1", sizes=SMALL)
+
+
+def test_products_are_checked_size_by_size():
+    verdict = prove_family(RING, "always cell1 * cell2 * {n} <= 4", sizes=[2])
+    assert verdict.verdicts[2].is_proved and "p is a linear condition" in verdict.reason
+    with pytest.raises(snp.QueryError, match="1:18: numbers that vary are multiplied"):
+        prove_family(RING, "always {n} + 1 + cell{i} * cell{j} <= 9", sizes=[2])

@@ -101,6 +101,11 @@ def test_a_bound_of_nusmv_is_no_cap():
         net_to_nusmv(net, bounds={"p1": 2})
 
 
+def test_models_of_nusmv_have_the_rule_of_the_net():
+    net = SleptsovNet([2, 0], inputs=Arcs.of([(0, 0, 1)]), outputs=Arcs.of([(1, 0, 1)]))
+    assert "the Petri rule" in net_to_nusmv(net.with_rule(Petri()), bounds=2)
+
+
 def test_a_witness_is_a_run():
     net = race()
     verdict = snp.check(net, "never p3 = 5")

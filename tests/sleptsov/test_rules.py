@@ -1,12 +1,14 @@
 """The rule of a net: from its file, in every answer, and in the files that are written."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import snpjax as snp
 from snpjax.io import model_text
 from snpjax.sleptsov import Disjoint, Execution, Petri, Sleptsov, net_of_text
+from snpjax.testing.reference_sleptsov import Reference
 from tests.support.command import invoke
 
 
@@ -121,3 +123,27 @@ def test_certificates_name_the_rule():
     assert certificate is not None and certificate.to_dict()["rule"] == "petri"
     found = snp.certify(net.with_rule(Sleptsov()), certificate)
     assert found.reason == "it is about the Petri rule, and the net is under the Sleptsov rule"
+    earlier = snp.certify(net.with_rule(Sleptsov()), replace(certificate, rule=""))
+    assert earlier.reason == found.reason
+
+
+def test_the_reference_has_the_rule_of_the_net():
+    net = net_of_text("t: p1 -> p2", {"p1": 2}, rule=Petri())
+    reference = Reference(net)
+    assert reference.reachable() == ({(2, 0), (1, 1), (0, 2)}, {(0, 2)})
+    assert reference.successors((2, 0)) == [(1, 1)] and reference.run().steps == 2
+    assert reference.successors((2, 0), "sleptsov") == [(0, 2)]
+
+
+def test_no_predicate_has_the_label_of_the_rule(tmp_path):
+    graph = snp.explore(net_of_text("t: p1 -> p2", {"p1": 2}, rule=Petri()))
+    every = {"rule_petri": lambda some: some.is_halting | True}
+    for suffix in ("drn", "tra"):
+        with pytest.raises(ValueError, match="'rule_petri' can be no label of PRISM"):
+            snp.write_graph(graph, tmp_path / f"o.{suffix}", predicates=every)
+
+
+@pytest.mark.parametrize("name", ["two.net", "two.ndr"])
+def test_a_comment_that_mentions_snpjax_is_no_data(name, tmp_path):
+    (tmp_path / name).write_text(TEXTS[name] + "# snpjax reads this file, too\n")
+    assert snp.read_net(tmp_path / name).num_places == 2

@@ -32,7 +32,7 @@ from ..query.written import variable_text
 from ..satisfiability import is_satisfiable
 from .certificate import Certificate
 from .conditions import NO_PRODUCTS, truth_of
-from .model_digest import model_digest, proved_model
+from .model_digest import model_digest, proved_model, rule_of_digest
 from .random_runs import visited
 from .step_formulas import AbstractStepFormulas, NetStepFormulas, SystemStepFormulas, Term, Values
 
@@ -188,8 +188,10 @@ def certified(
             rule=rule,
         )
 
-    if certificate.rule and certificate.rule != rule:
-        proved = rule_text(certificate.rule)
+    # Certificates of earlier versions name no rule, but the digest depends on it.
+    proved_rule = certificate.rule or rule_of_digest(model, certificate.model)
+    if proved_rule and proved_rule != rule:
+        proved = rule_text(proved_rule)
         return rejected(f"it is about {proved}, and the net is{under_rule(rule)}")
     if certificate.model != digest:
         return rejected("it belongs to another model: the digests differ")

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...sleptsov.model.execution import Execution
 from ...sleptsov.model.net import SleptsovNet
-from ...sleptsov.model.rules import Disjoint, Petri
+from ...sleptsov.model.rules import RULES, Disjoint, Petri
 from ...spiking.model.compatibility import TEXTBOOK
 from ...spiking.model.population import PopulationSystem
 from ...spiking.model.rule import Rule, rule_text
@@ -27,8 +27,20 @@ def model_digest(model: object) -> str:
     **Raises:** `NotImplementedError` for a model that certificates are not written for, with the
     reason.
     """
-    parts = json.dumps(_parts(proved_model(model)), separators=(",", ":"))
+    return _digest(proved_model(model))
+
+
+def _digest(model: SpikingSystem | Execution) -> str:
+    parts = json.dumps(_parts(model), separators=(",", ":"))
     return "sha256:" + hashlib.sha256(parts.encode()).hexdigest()
+
+
+def rule_of_digest(model: SpikingSystem | Execution, digest: str) -> str:
+    """Return the name of the rule under which a net has this digest; empty where there is none."""
+    if not isinstance(model, Execution):
+        return ""
+    names = (x for x, rule in RULES.items() if _digest(Execution(model.net, rule)) == digest)
+    return next(names, "")
 
 
 def proved_model(model: object) -> SpikingSystem | Execution:

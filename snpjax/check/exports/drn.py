@@ -22,7 +22,7 @@ def drn_files(graph: Graph, options: ExportOptions) -> Files:
         Storm, documentation of the DRN format.
     """
     _ = graph.edge_targets
-    check_labels(options.predicates)
+    check_labels(options.predicates, graph)
     return {"": _blocks(graph, options)}
 
 

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from ..._text.quoting import printable
 from ..._text.rule_text import rule_text
 from ...sleptsov.model.net import SleptsovNet
-from ...sleptsov.model.rules import AbstractRule, Petri, Sleptsov
+from ...sleptsov.model.rules import AbstractRule, Petri
 from .identifiers import identifiers
 from .smv_text import case, number_range
 
@@ -22,7 +22,7 @@ def net_to_nusmv(
     rule: AbstractRule | None = None,
     clock: int = 0,
 ) -> str:
-    """A net in the language of NuSMV 2.6 and nuXmv, under `Sleptsov()` (by default) or `Petri()`.
+    """A net in the language of NuSMV 2.6 and nuXmv, under `Sleptsov()` or `Petri()`.
 
     The state is `tokens_p1` of every place, and `step` up to the clock. `can_t1` says that a
     transition can fire, `may_t1` that none that can beats it, `fires_t1` that it does, in
@@ -35,13 +35,14 @@ def net_to_nusmv(
 
     - `bounds`: the largest number of tokens of each place, one for all or by name; or
       `"unbounded"`, see `to_nusmv`.
+    - `rule`: of the steps, by default that of the net.
 
     **Raises:** `ValueError` for a place without bound or beyond it from the start.
 
     ??? cite "Source"
         NuSMV 2.6 user manual, chapter 2. Not run by NuSMV itself: the tests read it back.
     """
-    return "\n".join(_Model(net, bounds, rule or Sleptsov(), clock).lines()) + "\n"
+    return "\n".join(_Model(net, bounds, rule or net.rule, clock).lines()) + "\n"
 
 
 class _Model:

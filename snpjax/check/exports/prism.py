@@ -44,7 +44,7 @@ def prism_files(graph: Graph, options: ExportOptions) -> Files:
         PRISM manual, appendix Explicit Model Files.
     """
     _ = graph.edge_targets
-    check_labels(options.predicates)
+    check_labels(options.predicates, graph)
     transitions = _chain(graph) if options.chain else _choices(graph, options)
     return {
         ".sta": _states(graph),
@@ -53,13 +53,14 @@ def prism_files(graph: Graph, options: ExportOptions) -> Files:
     }
 
 
-def check_labels(names: Iterable[str]) -> None:
+def check_labels(names: Iterable[str], graph: Graph) -> None:
     """Refuse names of predicates that PRISM and Storm cannot take. **Raises:** `ValueError`."""
+    labels = [*BUILT_IN, *rule_labels(graph)]
     for name in names:
-        if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) or name in BUILT_IN:
+        if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) or name in labels:
             raise ValueError(
                 f"{name!r} can be no label of PRISM (write letters, digits and _, and none of "
-                f"{', '.join(BUILT_IN)})"
+                f"{', '.join(labels)})"
             )
 
 

@@ -161,7 +161,7 @@ def prove_family(
     if not isinstance(make, Family):
         return replace(found, reason="only a `Family` is proved for all n")
     if template is None or template.claim is None:
-        return replace(found, reason="only `always p` and `never p` are proved for all n")
+        return replace(found, reason=_NOT_FOR_ALL)
     end = time.monotonic() + seconds
     try:
         solver = z3()
@@ -191,6 +191,9 @@ def _is_certified(family: Family, size: int, text: str, facts: Sequence[Fact], e
     return certify(system, certificate, seconds=left, samples=_SAMPLES).is_accepted
 
 
+_NOT_FOR_ALL = "only `always p` and `never p` are proved for all n, where p is a linear condition"
+
+
 class _Template(NamedTuple):
     """A query about any neurons of a family.
 
@@ -215,16 +218,19 @@ def _template_of(text: str, family: Family) -> _Template:
     quoted = re.sub(r"(?<!\w)\{n\}", f'"{_SIZE}"', text)
     quoted = re.sub(r"(\w+)\{([a-mo-z])\}", r'"\1{\2}"', quoted)
     query = parse_query(quoted)
-    if first_product(query.formula) is not None:
-        raise QueryError(text, 0, NO_PRODUCTS)
+    product = first_product(query.formula)
     names = {v.neuron for c in comparisons(query.formula) for v in c.variables}
     letters = sorted({name[-2] for name in names if re.search(r"\{[a-z]\}$", name)} - {"n"})
     claim = None
     match query.formula:
-        case Temporal("always" | "never" as operator, part) if query.on_all_paths:
+        case Temporal("always" | "never" as operator, part) if query.on_all_paths and not product:
             variables = [v for c in comparisons(part) for v in c.variables]
             if is_about_one(part) and all(v.observed in _KNOWN for v in variables):
                 claim = part if operator == "always" else Not(part)
+    if letters and product:
+        # `quoted` has quotation marks that `text` has not.
+        before = re.sub(r'"(\w*\{[a-z]\})"', r"\1", quoted[: product.at])
+        raise QueryError(text, len(before), NO_PRODUCTS)
     if letters and claim is None:
         raise ValueError(
             f"{text!r} names any neurons, which only `always p` and `never p` can do, where p is a "

@@ -8,6 +8,7 @@ of the steps where it is not that of the format. Names are a list, or an object 
 """
 
 import json
+import re
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any
@@ -82,9 +83,11 @@ class Remark:
         report: Report,
     ):
         self.sizes, self.first, self.report = sizes, first, report
-        self.offset = source.text.find(f"\n{sign} {_MARK}", max(start - 1, 0)) + 1
+        # A bracket tells data from a sentence such as `# snpjax reads this file`.
+        line = re.compile(rf"^{sign} {_MARK}[{{[]", re.MULTILINE).search(source.text, start)
+        self.offset = 0 if line is None else line.start()
         self.told: dict[str, Any] = {}
-        if self.offset:
+        if line is not None:
             end = source.text.find("\n", self.offset)
             begin = self.offset + len(sign) + 1 + len(_MARK)
             text = source.text[begin : end if end >= 0 else None]
