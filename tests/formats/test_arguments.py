@@ -196,7 +196,8 @@ def test_intended_assertions_stay_what_they_are(monkeypatch):
     problem = "step 1: layer 0 differs"
     layer = learn.SpikingLayer(1, 1, key=jax.random.key(0), steps=1, guard=1)
     module = sys.modules["snpjax.learn.verify"]
-    monkeypatch.setattr(module, "replay", lambda *_, **__: None)  # nothing is compiled
+    monkeypatch.setattr(module, "to_system", lambda *_, **__: SYSTEM)  # nothing is compiled
+    monkeypatch.setattr(module, "replay", lambda *_, **__: None)
     monkeypatch.setattr(learn.Sequential, "runs", lambda *_, **__: None)
     monkeypatch.setattr(module, "_first_difference", lambda *_: problem)
     with pytest.raises(AssertionError, match=problem):
