@@ -402,7 +402,6 @@ def _show_calibration(best, errors, goodness) -> None:
 
     if goodness.advice is not None:
         typer.echo(goodness.advice)
-    on_bound = set(best.active)
     typer.echo(_distance_text(best.distance, best.normalised))
     for cell_type, error in zip(best.model.types, errors.proportion_errors, strict=True):
         typer.echo(
@@ -410,8 +409,8 @@ def _show_calibration(best, errors, goodness) -> None:
         )
     intervals = errors.intervals()
     for name, found in best.values.items():
-        low, high = intervals[name]
-        text = bound_text(best, name) if name in on_bound else f"95 %: {low:.4g} to {high:.4g}"
+        ends = intervals[name]
+        text = bound_text(best, name) if ends is None else "95 %: {:.4g} to {:.4g}".format(*ends)
         typer.echo(printable(f"  {name} {found:.4f}  ({text})"))
     for name in errors.undetermined_types:
         typer.echo(printable(f"  the data say nothing about how {name} divides"))

@@ -75,7 +75,7 @@ class Uncertainty:
         scale = np.where(own > 0, own, 1.0)
         return self.covariance / np.outer(scale, scale)
 
-    def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
+    def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float] | None]:
         """Confidence intervals from the normal approximation.
 
         They end at the bounds of the search; the interval of a parameter that the data do not
@@ -86,12 +86,14 @@ class Uncertainty:
         - `level`: the confidence, between 0 and 1.
 
         **Returns:** the lower and the upper end by the name of the parameter (`fast mean`, in
-        hours) or of the proportion (`fast proportion`).
+        hours) or of the proportion (`fast proportion`). A parameter on a bound has `None`: the
+        data favour values beyond the bound. It is taken as known in the intervals of proportions.
         """
         factor = float(ndtri((1 + level) / 2))
         low = np.maximum(self.values - factor * self.standard_errors, self.lower)
         high = np.minimum(self.values + factor * self.standard_errors, self.upper)
-        found = dict(zip(self.names, zip(low.tolist(), high.tolist(), strict=True), strict=True))
+        numbers = zip(self.names, low.tolist(), high.tolist(), self.standard_errors, strict=True)
+        found = {name: (a, b) if error > 0 else None for name, a, b, error in numbers}
         width = factor * self.proportion_errors
         low, high = np.maximum(self.proportions - width, 0), np.minimum(self.proportions + width, 1)
         for name, *interval in zip(self.types, low.tolist(), high.tolist(), strict=True):

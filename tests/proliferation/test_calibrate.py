@@ -121,6 +121,8 @@ def test_numbers_on_a_bound_are_named_and_a_model_that_does_not_fit(monkeypatch)
     with pytest.warns(pr.PoorFit, match="does not fit .* intervals are not to be trusted"):
         errors = pr.uncertainty(fit)
     assert errors.standard_errors[errors.names.index("go mean")] == 0
+    assert errors.intervals()["go mean"] is None
+    assert calibration_record(fit, errors)["intervals_95"]["go mean"] is None
     assert "on a bound: go mean" in repr(fit)
     goodness = pr.goodness_of_fit(fit)
     assert goodness == errors.goodness and goodness.is_rejected and goodness.p_value < 1e-3
