@@ -170,6 +170,7 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
     from ..explore.picture import by_depth
 
     is_examined = graph.num_choices <= _MAX_EXAMINED
+    uses_rules = graph.is_complete or graph.num_choices > 0
     found = {x: graph.intervals(numbers, x) for x in graph.schema.outputs if numbers is not None}
     unused = (_NET_WORDS if is_net(graph.system) else _WORDS).key
     heads = ("depth", "configurations", "choices", "halting")
@@ -188,7 +189,7 @@ def describe(graph: "Graph", numbers: int | None) -> dict[str, Any]:
         "deterministic": graph.is_deterministic,
         "confluent": graph.is_confluent,
         "bounds": {name: list(bounds) for name, bounds in graph.bounds().items()},
-        unused: graph.unused_rules() if is_examined else None,
+        unused: graph.unused_rules() if is_examined and uses_rules else None,
         "numbers": {
             name: {"values": list(its.values), "complete_up_to": its.complete_up_to}
             for name, its in found.items()
@@ -275,6 +276,8 @@ def _remarks(graph: "Graph", description: dict[str, Any], numbers: int | None) -
     so_far = "" if graph.is_complete else " so far"
     choices, transitions = description["choices"], description["transitions"]
     counted = "" if transitions is None else f", {plural(transitions, 'distinct transition')}"
+    if not description["expanded"]:
+        counted += " (no configuration has all its choices here)"
     stuck, words = description["deadlocks"], _NET_WORDS if is_net(graph.system) else _WORDS
     lines = [
         f"{plural(choices, 'choice')}{counted}",
@@ -285,9 +288,9 @@ def _remarks(graph: "Graph", description: dict[str, Any], numbers: int | None) -
         f"{words.counted}{so_far}: {_bounds(description['bounds'], words.name)}",
     ]
     unused = description[words.key]
-    if unused is not None:
-        texts = [_rule(graph, one) for one in unused[:_MAX_RULES]]
-        lines.append(f"{words.unused}{so_far}: {listed(texts, len(unused))}")
+    texts = [_rule(graph, one) for one in (unused or [])[:_MAX_RULES]]
+    names = "not known" if unused is None else listed(texts, len(unused))
+    lines.append(f"{words.unused}{so_far}: {names}")
     for name, found in list(description["numbers"].items())[:_MAX_OUTPUTS]:
         of = "" if len(description["numbers"]) == 1 else f" of {printable(name)}"
         values = ", ".join(map(str, found["values"][:_MAX_NUMBERS])) or "none"

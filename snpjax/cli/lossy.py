@@ -100,8 +100,8 @@ class WriteOptions:
             raise ended(f"error: {target}: {WriteError(losses)}", FAILED)
         for loss in losses.items:
             typer.echo(f"warning: {target}: lost in {format.title}: {loss}", err=True)
-        for name in losses.renamed:
-            typer.echo(f"note: {target}: not kept in {format.title}: {name}", err=True)
+        for note in losses.notes:
+            typer.echo(f"note: {target}: {note}", err=True)
         if not self.as_json:
             typer.echo(said)
             typer.echo(printable(f"{target}: written as {format.title}"))

@@ -9,6 +9,8 @@ import typer
 
 from .ending import refusals
 from .options import (
+    NET_FORMATS,
+    SYSTEM_FORMATS,
     FromEither,
     MaxNeurons,
     MaxSynapses,
@@ -100,7 +102,7 @@ class NetOptions:
         format = format_from(self.source_format, "net")
         with refusals():
             return snp.read_net(
-                path_of(file, format),
+                path_of(file, format, NET_FORMATS),
                 format=format,
                 drop_time=self.drop_time,
                 net=self.net_id,
@@ -160,14 +162,20 @@ class AllPathsOptions:
         return read_model(file, systems, nets, of_systems=options)
 
 
-def path_of(file: Path, format: "Format | None") -> "Path | StandardInput":
+def path_of(
+    file: Path,
+    format: "Format | None",
+    formats: tuple[str, ...] = (*SYSTEM_FORMATS, *NET_FORMATS),
+) -> "Path | StandardInput":
     """The file, or the standard input for -, whose format has to be named: a usage error if not."""
     from ..io.source import StandardInput
 
     if f"{file}" != "-":
         return file
     if format is None:
-        problem = "the standard input has no suffix (write --from FORMAT)"
+        problem = (
+            f"the standard input has no suffix (write --from FORMAT: one of {', '.join(formats)})"
+        )
         raise typer.BadParameter(problem, param_hint="--from")
     return StandardInput()
 

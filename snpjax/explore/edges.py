@@ -40,8 +40,14 @@ class GraphEdges:
         """The edges of source i are `first[i]` to `first[i + 1]`."""
         first = self.allocate(self.num_sources + 1, np.int64)
         first[0] = 0
-        np.cumsum(self._joined(self.counts, np.int32)[: self.num_sources], out=first[1:])
+        np.cumsum(self.known_counts[: self.num_sources], out=first[1:])
         return first
+
+    @property
+    def known_counts(self) -> Int[np.ndarray, " counted"]:
+        """The edges of each configuration whose choices were counted, also of some that have not
+        all their edges here."""
+        return self._joined(self.counts, np.int32)
 
     @cached_property
     def targets(self) -> Int[np.ndarray, " edges"] | None:

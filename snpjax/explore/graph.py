@@ -530,9 +530,16 @@ class Graph(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
     # ---- what can be read off ----
 
     @property
-    def is_deterministic(self) -> bool:
-        """Whether no configuration that was expanded has a choice."""
-        return bool(np.all(np.diff(self.first_edge) <= 1))
+    def is_deterministic(self) -> bool | None:
+        """Whether no configuration has a choice, as far as is known: `False` also where a limit cut
+        the successors of a configuration with a choice, and `None` if the choices of no
+        configuration were counted."""
+        if self.stop is Stop.TOO_MANY_CHOICES or np.any(np.diff(self.depth_starts) > 1):
+            return False
+        if self.edges.num_all > self.num_choices + 1:  # of the one configuration at the last depth
+            return False
+        counts = self.edges.known_counts
+        return bool(np.all(counts <= 1)) if len(counts) else None
 
     @cached_property
     def adjacency(self) -> "csr_array":

@@ -27,13 +27,14 @@ class Losses:
     - `instead`: what messages advise to write.
 
     A file is refused for `items` that are lost, but not for names that the format replaces, which
-    are in `renamed`.
+    are in `renamed`, and in `notes` with the name of the format.
     """
 
     def __init__(self, format_name: str, instead: str = "another format"):
         self.format_name, self.instead = format_name, instead
         self.items: list[str] = []
         self.renamed: list[str] = []
+        self.notes: list[str] = []
 
     def add(self, item: str, instead: str) -> None:
         """Note something that the format cannot hold.
@@ -54,6 +55,17 @@ class Losses:
         - `instead`: what is written in its place.
         """
         self.renamed.append(f"{item} ({instead})")
+        self.notes.append(f"not kept in {self.format_name}: {item} ({instead})")
+
+    def remark(self, text: str) -> None:
+        """Note something that other tools do not see.
+
+        **Arguments:**
+
+        - `text`: a clause about what is written.
+        """
+        self.renamed.append(text)
+        self.notes.append(text)
 
     def note_text(self, name: str, note: object) -> str | None:
         """Format a note of a system as JSON; one that JSON cannot hold is a loss.

@@ -238,8 +238,10 @@ def model_text(
         rule = (model.net if isinstance(model, HighNet) else model).rule.name
         if known.rule and rule != known.rule:
             usual = "once" if known.rule == "petri" else "in its maximal multiplicity"
-            losses.rename(
-                rule_text(rule), f"only snpjax reads it; others fire a transition {usual}"
+            place = "an element" if known.name == "pnml" else "a comment"
+            losses.remark(
+                f"{rule_text(rule)} is stored in {place} that only snpjax reads; other tools fire "
+                f"a transition {usual}"
             )
         if isinstance(model, SleptsovNet) and len(model.final_markings):
             if "final markings" not in known.keeps:

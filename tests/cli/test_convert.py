@@ -9,6 +9,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.io import formats_of
+from snpjax.sleptsov import Petri, net_of_text
 from tests.cli.test_cli import invoke, succeed
 from tests.support.helpers import PAIR
 from tests.support.processes import finished
@@ -250,3 +251,13 @@ def test_the_command_itself(chain, tmp_path):
     result = finished(sys.executable, *command)
     assert (result.returncode, result.stderr) == (0, "")
     assert (tmp_path / "chain.dot").read_text().startswith("digraph {")
+
+
+def test_a_rule_in_a_comment_is_no_loss(tmp_path):
+    source, target = tmp_path / "a.net", tmp_path / "a.lsn"
+    snp.write_net(net_of_text("t: p1 -> p2", {"p1": 2}, rule=Petri()), source)
+    result = invoke("sleptsov", "convert", source, target)
+    assert result.stderr == (
+        f"note: {target}: the Petri rule is stored in a comment that only snpjax reads; other "
+        "tools fire a transition in its maximal multiplicity\n"
+    )

@@ -188,3 +188,16 @@ def test_an_error_of_writing_names_the_file(naturals, tmp_path):
     result = invoke("explore", naturals, "-o", target)
     assert result.exit_code == 2 and f"error: {target}: Is a directory" in result.stderr
     assert f".{target.name}" not in result.stderr and len(os.listdir(tmp_path)) == 2
+
+
+def test_what_a_limit_cuts_is_not_called_deterministic(tmp_path):
+    """The first configuration has more successors than are kept."""
+    rules = ["a^2/a -> a", "a^2 -> lambda"]
+    system = snp.SpikingSystem([snp.Neuron(f"n{i}", 2, rules) for i in range(8)], [])
+    path = tmp_path / "a.snp.json"
+    snp.write(system, path)
+    graph = snp.explore(system, max_configurations=50)
+    assert graph.num_choices == 0 and graph.is_deterministic is False
+    text = succeed("explore", path, "--max-configurations", 50)
+    assert "deterministic so far: no" in text and "rules never used so far: not known" in text
+    assert "0 choices, 0 distinct transitions (no configuration has all its choices here)" in text

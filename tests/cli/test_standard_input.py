@@ -29,7 +29,9 @@ def test_the_format_of_the_standard_input_is_named(command):
     more = {"check": ["always halted"], "convert": ["out.json"], "estimate": ["eventually halted"]}
     result = with_input(SYSTEM, *command, "-", *more.get(command[0], []))
     assert result.exit_code == 2
-    assert "the standard input has no suffix (write --from FORMAT)" in result.output
+    text = " ".join(result.output.split())
+    assert "the standard input has no suffix (write --from FORMAT: one of native, plingua" in text
+    assert "lsn" in text and "pnml" in text
 
 
 def test_errors_name_the_standard_input():

@@ -112,7 +112,9 @@ def enumerable(execution: "Execution", *, saturate: Mapping[str, int], clock: in
     if saturate:
         raise ValueError("A net takes no `saturate`. Explore it without.")
     if isinstance(execution.rule, Disjoint):
-        raise ValueError("A net is explored under Sleptsov() or Petri().")
+        raise ValueError(
+            "The disjoint rule cannot be explored or checked. Do so under Sleptsov() or Petri()."
+        )
     if net.order is not None:
         raise ValueError(
             "The net comes with a total order of its transitions, which does not say between "
