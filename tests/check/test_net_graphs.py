@@ -227,12 +227,12 @@ def test_check(add):
         (
             "explore",
             ["--rule", "disjoint"],
-            "The disjoint rule cannot be explored or checked. Do so with --rule sleptsov or --rule petri.",
+            "cannot be explored or checked. Do so with --rule sleptsov or --rule petri.",
         ),
         (
             "check",
             ["always p1 = 0", "--rule", "disjoint"],
-            "The disjoint rule cannot be explored or checked. Do so with --rule sleptsov or --rule petri.",
+            "cannot be explored or checked. Do so with --rule sleptsov or --rule petri.",
         ),
         ("check", ["always p1 = 0", "--inputs", 3], "--inputs: this is a file of a net"),
         ("check", ["always p9 = 0"], "there is no 'p9'"),
