@@ -108,7 +108,9 @@ def test_mistakes_of_the_right_kind_keep_their_places(tmp_path, monkeypatch):
     cells = tmp_path / "cells.lsn"  # a suffix of nets
     cells.write_text("# fluorescence cells\n1 2\n2 x\n")
     given = ["proliferation", "expected", f"{cells}", "--model", f"{MODEL}"]
-    assert refused(given, tmp_path, monkeypatch).startswith(f"{cells}:3:3: line 3: ")
+    assert refused(given, tmp_path, monkeypatch).startswith(
+        f"{cells}:3:3: count 'x' is not a number (correct the number)"
+    )
 
 
 @pytest.mark.parametrize("command", OF_SYSTEM + OF_BOTH + [["formats", "explain"]], ids=" ".join)

@@ -94,10 +94,6 @@ class HistogramRow:
         return self.text.number
 
     @property
-    def where(self) -> str:
-        return f"line {self.line}: "
-
-    @property
     def words(self) -> list[tuple[int, str]]:
         """The words with their offsets."""
         return self.columns.words(self.text)
@@ -125,10 +121,10 @@ def _rows(
     report: Report, lines: list[_Line], columns: _Columns, names: tuple[str, ...], fix: str
 ) -> Iterator[HistogramRow]:
     for line in lines:
-        texts, where = columns.texts(line), f"line {line.number}: "
+        texts = columns.texts(line)
         if len(texts) != columns.width:
             wanted = f"expected {columns.width}"
-            report.error(line.start, f"{where}{len(texts):,} columns, {wanted} ({fix})")
+            report.error(line.start, f"{len(texts):,} columns, {wanted} ({fix})")
             continue
         if _has_unclear_comma(report, columns, line, len(names)):
             continue
@@ -137,7 +133,7 @@ def _rows(
             yield HistogramRow(line, columns, numbers)
             continue
         for (offset, word), text, name in zip(columns.words(line), texts, names, strict=False):
-            _tell_number(report, offset, word, text, f"{where}{name} ")
+            _tell_number(report, offset, word, text, f"{name} ")
 
 
 def _columns_of(report: Report, lines: list[_Line]) -> tuple[_Columns, list[_Line]]:
@@ -163,7 +159,7 @@ def _columns_of(report: Report, lines: list[_Line]) -> tuple[_Columns, list[_Lin
         if names[0] in _NAMES_OF_CELLS:
             report.error(
                 lines[0].start,
-                f"line {lines[0].number}: the first column is {shortened(names[0])!r} (write "
+                f"the first column is {shortened(names[0])!r} (write "
                 "fluorescence first, then the count)",
             )
         is_table = names[:2] == ["fluorescence", "cells"]
@@ -195,7 +191,7 @@ def _has_unclear_comma(report: Report, columns: _Columns, line: _Line, num: int)
     fix = "write decimals with a point, and no comma between thousands"
     for offset, word in unclear:
         text = f"the comma of {shortened(word)!r} is ambiguous ({fix})"
-        report.error(offset, f"line {line.number}: {text}")
+        report.error(offset, text)
     return bool(unclear)
 
 
@@ -216,7 +212,13 @@ def _tell_number(report: Report, offset: int, word: str, text: str, where: str) 
         value = None
     if value is None:
         is_quoted = _looks_like_number(word.strip("\"'"))
-        fix = "remove the quotes" if is_quoted else "remove a header, or begin it with #"
+        first = next(_lines(report.source.text))
+        if is_quoted:
+            fix = "remove the quotes"
+        elif offset < first.start + len(first.text):
+            fix = "remove a header, or begin it with #"
+        else:
+            fix = "correct the number"
         report.error(offset, f"{where}{shortened(word)!r} is not a number ({fix})")
     elif not math.isfinite(value):
         report.error(offset, f"{where}{shortened(word)} is not finite (write a number)")
@@ -267,22 +269,22 @@ def _read_row(
         if phi > 0:
             channels[phi] = (cells, row.line)
         return
-    where, ((first, fluorescence), (at, word)) = row.where, row.words[:2]
+    (first, fluorescence), (at, word) = row.words[:2]
     if cells < 0:
-        report.error(at, f"{where}negative count {word} (write 0 or more cells)")
+        report.error(at, f"negative count {word} (write 0 or more cells)")
     elif cells != math.floor(cells):
-        report.error(at, f"{where}count {word} is not an integer (write whole cells)")
+        report.error(at, f"count {word} is not an integer (write whole cells)")
     elif cells >= 2**53:
-        report.error(at, f"{where}count {word} is too large (write fewer than 2^53 cells)")
+        report.error(at, f"count {word} is too large (write fewer than 2^53 cells)")
     elif phi <= 0:
-        message = f"{where}fluorescence {fluorescence} is not positive but holds {cells:.0f} cells"
+        message = f"fluorescence {fluorescence} is not positive but holds {cells:.0f} cells"
         fix = "export the histogram on a logarithmic scale, or remove the row"
         report.error(first, f"{message} ({fix})")
     else:
         line = channels[phi][1]
         fix = "add the counts, and keep one row"
         again = f"fluorescence {fluorescence} appears twice, first in line {line}"
-        report.error(first, f"{where}{again} ({fix})")
+        report.error(first, f"{again} ({fix})")
 
 
 def write_histogram(histogram: Histogram, path: str | os.PathLike[str]) -> None:

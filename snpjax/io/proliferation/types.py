@@ -59,7 +59,7 @@ def read_types(path: str | os.PathLike[str], *, gamma: bool = False) -> tuple[Ce
 
 def _tell(report: Report, row: HistogramRow, column: int, name: str, problem: str) -> None:
     offset, word = row.words[column]
-    report.error(offset, f"{row.where}{name} {word} is {problem}")
+    report.error(offset, f"{name} {word} is {problem}")
 
 
 def law_of(first: float, second: float, gamma: bool) -> Normal | Gamma | Fixed:
