@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -109,6 +110,7 @@ def read_net(
     source, known = _opened(path, format, "net")
     if rule is not None:
         check_rule(rule)
+        source = replace(source, rule=rule)  # a net warns about what is odd under its rule
     read = read_net_source(
         source,
         known,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from jaxtyping import Int
@@ -23,6 +23,9 @@ from ..spiking.model.validity import Severity
 from .errors import Diagnostic, Position, ReadError, ReadWarning, file_error
 
 
+if TYPE_CHECKING:
+    from ..sleptsov import AbstractRule
+
 MAX_FILE_BYTES = 64 * 2**20
 MAX_FINDINGS = 10_000  # a hostile file could have a million, each a text
 _MAX_MESSAGE = 2_000  # characters; a name may be as long as a file
@@ -33,13 +36,14 @@ class Source:
     r"""A text with `\n` line ends and no byte order mark; places are character offsets.
 
     `is_file` says that `path` is the file of the text, which may name others beside it. A text that
-    is joined of several files has `pieces`, in their order.
+    is joined of several files has `pieces`, in their order. A `rule` replaces that of a net.
     """
 
     path: str
     text: str
     is_file: bool = False
     pieces: "tuple[Piece, ...]" = ()
+    rule: "AbstractRule | None" = None
 
     @cached_property
     def _line_ends(self) -> Int[np.ndarray, " line_ends"]:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Int
 
+from .._text.rule_text import rule_text
 from .model.arcs import Arcs
 from .model.names import Names, Numbered
 from .model.net import SleptsovNet
@@ -83,6 +84,14 @@ class HighNet:
         sizes = net.num_places, net.num_transitions
         problems = [p.message for p in substitution_problems(self.substitutions, *sizes)]
         problems += [m for _, m in pair_problems(self.substitutions, net.priorities)]
+        for one in self.substitutions:
+            inner = one.subnet.net if isinstance(one.subnet, HighNet) else one.subnet
+            if inner.rule.name != net.rule.name:
+                name = one.name or f"the sub-net of transition {one.transition + 1}"
+                problems.append(
+                    f"{name} is under {rule_text(inner.rule.name)}, and the net under "
+                    f"{rule_text(net.rule.name)} (use `with_rule` on one of them)"
+                )
         if net.order is not None:
             problems.append("a net with a given order cannot be linked (give priorities)")
         if problems:

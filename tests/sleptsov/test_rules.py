@@ -1,6 +1,7 @@
 """The rule of a net: from its file, in every answer, and in the files that are written."""
 
 import json
+import warnings
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 import snpjax as snp
 from snpjax.io import model_text
 from snpjax.sleptsov import Disjoint, Execution, Petri, Sleptsov, net_of_text
+from snpjax.sleptsov.linking import HighNet, Substitution, link
+from snpjax.sleptsov.subnets import add
 from snpjax.testing.reference_sleptsov import Reference
 from tests.support.command import invoke
 
@@ -147,3 +150,27 @@ def test_no_predicate_has_the_label_of_the_rule(tmp_path):
 def test_a_comment_that_mentions_snpjax_is_no_data(name, tmp_path):
     (tmp_path / name).write_text(TEXTS[name] + "# snpjax reads this file, too\n")
     assert snp.read_net(tmp_path / name).num_places == 2
+
+
+def test_a_net_warns_under_the_rule_of_the_call(tmp_path):
+    (tmp_path / "a.net").write_text("pl q\ntr t -> q\n")
+    with pytest.warns(snp.ReadWarning, match="has no bound"):
+        net = snp.read_net(tmp_path / "a.net", rule=Sleptsov())
+    snp.write_net(net, tmp_path / "a.lsn")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert snp.read_net(tmp_path / "a.lsn", rule=Petri()).rule == Petri()
+
+
+def test_sub_nets_have_the_rule_of_the_net(tmp_path):
+    inner = add().net
+    outer = net_of_text("t: a -> b", {"a": 1}, rule=Petri())
+    one = Substitution(0, inner, ((0, 0),), (1, 2), (0, 3), (1, 4))
+    with pytest.raises(ValueError, match=r"under the Sleptsov rule, .* under the Petri rule \(use"):
+        HighNet(outer, (one,))
+    high = HighNet(outer, (replace(one, subnet=inner.with_rule(Petri()), name="add.lsn"),))
+    snp.write_net(high, tmp_path / "a.hsn")
+    assert snp.read_net(tmp_path / "a.hsn") == link(high)  # the sub-net is that of the library
+    snp.write_net(inner, tmp_path / "add.lsn")
+    assert snp.read_net(tmp_path / "a.hsn") == link(high)
+    assert snp.read_net(tmp_path / "a.hsn", rule=Sleptsov()).rule == Sleptsov()

@@ -13,12 +13,15 @@ from ..source import Report
 def build_net(report: Report, *, quiet: bool = False, **arguments: Any) -> SleptsovNet:
     """The net of these arguments, after the findings of the reader are reported.
 
-    What the net itself warns about is reported for the file as a whole, unless `quiet`.
+    The rule of the source, where it has one, replaces that of the file. What the net itself warns
+    about is reported for the file as a whole, unless `quiet`.
 
     **Raises:** `ReadError`, with every error that was reported; an invalid net that no reader has
     located is reported for the file as a whole, too.
     """
     report.finish()
+    if report.source.rule is not None:
+        arguments["rule"] = report.source.rule
     path = report.source.path
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from ..._text.counts import plural
-from ...sleptsov import SleptsovNet
+from ...sleptsov import AbstractRule, Sleptsov, SleptsovNet
 from ...sleptsov.linking import (
     HighNet,
     NetPart,
@@ -57,12 +57,14 @@ class Nesting:
     - `files`: those around a sub-net, the outermost first.
     - `known`, `failed`: the sub-nets that were read, and why others could not be.
     - `max_flat_size`: how large the flat net may be.
+    - `rule`: that of the main net, which all sub-nets take.
     """
 
     files: tuple[Path, ...]
     max_flat_size: int
     known: dict[Path, SleptsovNet | HighNet] = field(default_factory=dict)
     failed: dict[Path, str] = field(default_factory=dict)
+    rule: AbstractRule = Sleptsov()  # noqa: RUF009 (a frozen object)
 
     @classmethod
     def of(cls, source: Source, max_flat_size: int | None) -> "Nesting":
@@ -92,6 +94,7 @@ def build_high_net(
 
     **Raises:** `ReadError` with every error, those of the blocks too.
     """
+    nesting = replace(nesting, rule=report.source.rule or arguments["rule"])
     substitutions, whole = [], []
     subnets: dict[str, SleptsovNet | HighNet] = {}  # by name
     for block in blocks:
@@ -200,7 +203,7 @@ def _subnet(
     if not is_there:
         made = LIBRARY.get(name.removesuffix(".lsn"))
         if made is not None:
-            return made().net
+            return made().net.with_rule(nesting.rule)
         known = ", ".join(LIBRARY)
         report.error(at, f"there is no sub-net {name} beside this file (the library has {known})")
         return None
@@ -220,7 +223,8 @@ def _read_subnet(path: Path, nesting: Nesting) -> SleptsovNet | HighNet | None:
 
     num_failed = len(nesting.failed)
     try:
-        subnet = read_nested(load(path), replace(nesting, files=(*nesting.files, path)))
+        source = replace(load(path), rule=nesting.rule)
+        subnet = read_nested(source, replace(nesting, files=(*nesting.files, path)))
     except ReadError as error:
         deeper = list(nesting.failed.values())[num_failed:]
         more = len(error.diagnostics) - 1
