@@ -163,10 +163,9 @@ _FAST = {("key reuse", "system"), ("transfers", "system"), ("transfers", "net")}
 def test_machines_work_under_the_switches_of_jax(switch, kind):
     with SWITCHES[switch]():
         lowered = snp.lower(RUNNABLE[kind]())
-        if not isinstance(getattr(lowered.model, "rule", None), sleptsov.Disjoint):
-            choice = snp.UniformChoice(jr.key(0))
-        else:
-            choice = snp.FirstChoice()
+        is_disjoint = isinstance(getattr(lowered.model, "rule", None), sleptsov.Disjoint)
+        has_choices = not is_disjoint and kind != "rate network"
+        choice = snp.UniformChoice(jr.key(0)) if has_choices else snp.FirstChoice()
         with precision(lowered.widest):
             machine: Any = lowered.machine
             call = jax.jit(lambda m, s, c: snp.simulate(m, s, c, max_steps=3).steps)

@@ -178,8 +178,8 @@ def _first_mistake(path: str, text: str) -> JsonError:
 def _number_problem(number: str) -> str:
     if number in ("true", "false", "null"):
         return ""
-    if number in ("NaN", "Infinity", "-Infinity"):
-        return f"{number} is not a number of JSON (write a finite number)"
+    if re.match("-?[A-Za-z]", number):
+        return f"{number[:20]} is not a number of JSON (write a finite number)"
     if number.lstrip("-").isdigit():
         is_long = len(number) > MAX_DIGITS
         return f"a number has {len(number)} digits (write at most {MAX_DIGITS})" if is_long else ""

@@ -64,7 +64,6 @@ class Losses:
 
         - `text`: a clause about what is written.
         """
-        self.renamed.append(text)
         self.notes.append(text)
 
     def note_text(self, name: str, note: object) -> str | None:

@@ -635,6 +635,8 @@ def test_a_named_folder_of_measurements_may_be_shared(tmp_path):
     folder.chmod(0o777)
     cache.write(folder, key, {"CSR": 1.0})
     assert cache.read(folder, key) == {"CSR": 1.0}
+    cache.write(tmp_path / "new" / "folder", key, {"CSR": 2.0})
+    assert cache.read(tmp_path / "new" / "folder", key) == {"CSR": 2.0}
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path):

@@ -15,6 +15,7 @@ from tests.support.helpers import REPOSITORY
         ('{"a": 1,\n "b": {"x": 1, "y": [], "x": 2}}', "2:25", "the key 'x' appears twice"),
         ('{"a": "}", "\\u0061": 1}', "1:12", "the key 'a' appears twice"),
         ('["NaN", NaN]', "1:9", "NaN is not a number of JSON"),
+        ("[NaN0]", "1:2", "NaN0 is not a number of JSON"),
         ("[-Infinity]", "1:2", "-Infinity is not a number of JSON"),
         ("[1e400]", "1:2", "1e400 is too large for a float"),
         ("1" * 5000, "1:1", "a number has 5000 digits (write at most 100)"),

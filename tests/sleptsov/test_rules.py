@@ -51,9 +51,7 @@ def test_files_keep_the_rule(rule, format, tmp_path):
     snp.write_net(net, tmp_path / "a", format=format)
     assert snp.read_net(tmp_path / "a", format=format).rule == rule
     usual = Sleptsov() if format in ("lsn", "mcc", "msn") else Petri()
-    noted = any(
-        f"the {rule.name.capitalize()} rule" in x for x in model_text(net, format)[1].renamed
-    )
+    noted = any(f"the {rule.name.capitalize()} rule" in x for x in model_text(net, format)[1].notes)
     assert noted == (rule != usual)
 
 

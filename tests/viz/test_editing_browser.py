@@ -459,7 +459,9 @@ def test_an_empty_page_becomes_a_net_and_a_system_again(visit):
     shown(other).to_have_text("Start a Sleptsov net instead")
     other.focus()
     page.keyboard.press("Enter")
-    shown(page.locator("#subtitle")).to_have_text("0 places · 0 transitions · 0 arcs")
+    shown(page.locator("#subtitle")).to_have_text(
+        "0 places · 0 transitions · 0 arcs · the Sleptsov rule"
+    )
     shown(other).to_be_focused()
     shown(other).to_have_text("Start a spiking system instead")
     page.keyboard.press("Control+z")

@@ -80,6 +80,8 @@ def write(folder: Path, key: Mapping[str, str], seconds: Mapping[str, float]) ->
     try:
         if _is_in_user_cache(folder):
             create_private(folder, root_of(folder))
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
         atomic_write(path, text)
     except OSError as error:
         warnings.warn(
