@@ -1,6 +1,5 @@
 """snpjax: spiking neural P systems and related models, run exactly on CPUs and GPUs."""
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from snpjax_formats.lazy import lazily
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
         scale as scale,
         viz as viz,
     )
+    from ._version import __version__ as __version__
     from .check import (
         Agreement as Agreement,
         Bisimilar as Bisimilar,
@@ -139,15 +139,11 @@ if TYPE_CHECKING:
     )
     from .viz.page.notebook import view as view
 
-try:
-    __version__ = version("snpjax")
-except PackageNotFoundError:  # run from a source tree that was never installed
-    __version__ = "0+unknown"
-
 lazily(
     __name__,
     {
         "snpjax_formats": "NotEnoughMemory graphs",
+        "._version": "__version__",
         ".check": """
             Agreement Bisimilar Certificate CertificateError Certification ConeOfInfluence
             Equivalence Estimate Family FamilyVerdict Group Growth OutputProcess QueryError
@@ -182,5 +178,4 @@ lazily(
         ".viz.page.notebook": "view",
     },
     modules="choice io learn machine numerical proliferation rate scale sleptsov spiking viz",
-    own="__version__",
 )

@@ -121,6 +121,7 @@ def test_no_module_stands_outside_the_tree():
     assert files == {
         "__init__",
         "__main__",
+        "_version",
         "_xla",
         "advance",
         "compilation",

@@ -6,8 +6,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from .arguments import explain
-
 
 class LazyPackage(ModuleType):
     """A package that imports the module of a public name when the name is first used."""
@@ -21,6 +19,8 @@ class LazyPackage(ModuleType):
             return import_module(f".{name}", self.__name__)
         if name not in self._homes:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        from .arguments import explain  # late, so that a command handles Ctrl-C early
+
         value = explain(import_module(self._homes[name], self.__name__), name)
         vars(self)[name] = value
         return value
@@ -34,17 +34,16 @@ class LazyPackage(ModuleType):
         return self.__all__
 
 
-def lazily(package: str, homes: Mapping[str, str], *, modules: str = "", own: str = "") -> None:
+def lazily(package: str, homes: Mapping[str, str], *, modules: str = "") -> None:
     """Let a package import its modules later.
 
     **Arguments:**
 
     - `homes`: by module, as `import` names it, its public names, separated by blanks.
     - `modules`: those of its modules that are public themselves.
-    - `own`: public names that the package defines itself.
     """
     this = sys.modules[package]
     found = {name: home for home, names in homes.items() for name in names.split()}
-    public = sorted({*found, *modules.split(), *own.split()})
+    public = sorted({*found, *modules.split()})
     this.__class__ = LazyPackage
     vars(this).update(_homes=found, _modules=frozenset(modules.split()), __all__=public)

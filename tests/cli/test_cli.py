@@ -775,3 +775,10 @@ def test_a_shell_completes(words, wanted):
 def test_help_says_of_each_command_what_it_says_itself(name):
     own = app_module._imported(name).help
     assert " ".join(own.split("\n\n")[0].split()) == app_module._COMMANDS[name]
+
+
+def test_the_package_imports_little_before_a_command_handles_signals():
+    code = (
+        "import sys, snpjax.cli; print({'dis', 'importlib.metadata', 'inspect'} & {*sys.modules})"
+    )
+    assert python("-S", "-c", code) == "set()\n"
