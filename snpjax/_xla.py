@@ -78,8 +78,8 @@ def require_addresses() -> None:
 
     **Raises:** `NotEnoughMemory` if the limits of the process leave too little address space.
     """
-    left, needed = address_space_left(), num_cores() * _ADDRESSES_OF_CORE
-    if left is not None and left < needed:
+    left = address_space_left()
+    if left is not None and left < (needed := num_cores() * _ADDRESSES_OF_CORE):
         raise NotEnoughMemory(
             f"Compiling needs about {needed:,} bytes of address space, and the limits of this "
             f"process leave {left:,}. Raise them (ulimit -v) or use fewer cores (taskset)."

@@ -32,7 +32,7 @@ MAX_PLACE = np.iinfo(np.int32).max
 _MAX_SHORT = np.iinfo(np.uint16).max
 
 
-def bucket(size: int, *, at_least: int = 8) -> int:
+def bucket(size: int | np.integer, *, at_least: int | np.integer = 8) -> int:
     """Round a size up, so that similar sizes share a compilation.
 
     **Arguments:**

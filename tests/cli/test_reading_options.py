@@ -4,8 +4,8 @@ import importlib
 import json
 from contextlib import nullcontext
 
-import click
 import pytest
+import typer
 from typer.main import get_command
 
 import snpjax as snp
@@ -31,7 +31,7 @@ TIMED = """<pnml><net id="one" type="http://www.pnml.org/version-2009/grammar/pt
 
 def commands(command, *words):
     """The options of each command, by its words."""
-    with click.Context(command) as context:
+    with typer.Context(command) as context:
         if not hasattr(command, "commands"):
             yield " ".join(words), {option for x in command.params for option in x.opts}
             return
