@@ -77,7 +77,8 @@ def exported(module: ModuleType) -> Iterator[str]:
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            yield from (one.name for one in node.names if one.asname == one.name)
+            names = (one.name for one in node.names if one.asname == one.name)
+            yield from (name for name in names if not name.startswith("_"))
     for node in tree.body:
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
