@@ -18,7 +18,6 @@ from tests.support.processes import (
     environment,
     finished,
     forking,
-    python,
 )
 
 
@@ -359,12 +358,3 @@ def test_the_folder_is_of_processors_that_can_do_the_same(tmp_path, monkeypatch)
     one = compilation.machine_name()
     monkeypatch.setattr("platform.node", lambda: "two")
     assert compilation.machine_name() != one
-
-
-def test_commands_of_the_cache_need_no_jax():
-    code = "import sys; from snpjax.cli.app import app; import atexit\n"
-    code += "atexit.register(lambda: print('jax' in sys.modules)); app()"
-    for command in (["info"], ["info", "--help"], ["clear"]):
-        env = environ(SNPJAX_COMPILATION_CACHE="/nonexistent")
-        out = python("-c", code, "cache", *command, env=env)
-        assert out.splitlines()[-1] == "False"

@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from collections.abc import Sequence
 
 import jax
 import numpy as np
@@ -13,14 +12,7 @@ import snpjax as snp
 from tests.support.code_blocks import differing, distance, rewritten
 from tests.support.format_tables import TABLES
 from tests.support.helpers import REPOSITORY
-from tests.support.public_names import (
-    items_of,
-    listed_names,
-    missing_in_function,
-    missing_in_method,
-    public_names,
-    undocumented,
-)
+from tests.support.public_names import missing_in_function, missing_in_method, undocumented
 
 
 @pytest.mark.parametrize("page", TABLES)
@@ -123,15 +115,6 @@ def test_dots_stand_for_what_depends_on_the_machine(tmp_path):
     assert differing(page) == [] and rewritten(page) == page.read_text()
 
 
-def test_the_reference_lists_each_public_name_once():
-    public = public_names()  # first: using the name of a lazy package changes its function
-    listed = [item for path in listed_names() for item in items_of(path)]
-    names = {public.get(key, key[0]) for key in listed}
-    assert {path for key, path in public.items() if key not in listed} == set(), "in docs/api"
-    assert names == {*public.values()}, "not public, or under another name"
-    assert len(listed) == len(set(listed)), "twice"
-
-
 def test_public_names_state_their_arguments_and_results():
     assert [*undocumented()] == []
 
@@ -205,7 +188,7 @@ def test_index_leads_to_every_page():
             links = re.findall(r"\]\(([\w./]+\.(?:md|py))", page.read_text(encoding="utf-8"))
             paths = ((page.parent / link).resolve() for link in links if page.suffix == ".md")
             waiting += [path for path in paths if path.is_relative_to(root) and path.exists()]
-    generated = {root / folder for folder in _GENERATED}
+    generated = {root / folder for folder in ("gallery", "benchmarks")}
     pages = {page for page in root.rglob("*.md") if generated.isdisjoint(page.parents)}
     pages |= {*root.glob("tutorials/*.py")}
     assert pages - seen == set()
@@ -213,78 +196,3 @@ def test_index_leads_to_every_page():
 
 def test_readme_is_short():
     assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 160
-
-
-#: Phrases that are not idiomatic, and what to write.
-_PHRASES = {
-    r"\bso (many|few)\b(?! that)": "this many, that many, n",
-    r"\bthat there is not\b": "an unknown ..., an out-of-range ...",
-    r"\bwhole,? or not there\b": "written atomically",
-    r"\banew\b": "again, re-...",
-    r"\bgive one of them\b": "use either ... or ...",
-    r"\bcorrect this place\b": "expected ..., fix the syntax here",
-    r"\bsays? the rest\b": "see ...",
-    r"\botherwise than\b": "differently from",
-    r"\bvain\b": "redundant",
-    r"\bof account\b": "to matter",
-    r"\bkin\b": "related",
-}
-
-
-#: Folders of `docs` that the site's build writes.
-_GENERATED = ("gallery", "benchmarks")
-
-#: The same for what users read: the documentation and the examples.
-_PHRASES_OF_PAGES = {
-    r"\b(is|are|was|were) told\b": "takes, receives, knows",
-    r"\btold apart\b|\btells? (\S+ ){1,4}apart\b": "distinguish",
-    r"\bknows? nothing of\b": "is independent of",
-    r"\bgo(es)? on\b": "continue",
-    r"\blooked at\b": "examined, evaluated",
-    r"(?<!there )\b(is|are) no (?!longer\b|more\b)[a-z]": "is not a ...",
-    r"\ba \w+ a (column|neuron|node|path|place|row|rule|step)\b": "one ... for each ...",
-    r"\bhears?\b": "listens to, receives from",
-    r"\bwhat (is|was) (asked|given|meant|said|told|wrong)\b": "name it",
-    r"\bstands? (after|among|at|before|behind|in)\b": "is in, follows",
-    r"\b(is|are|was|were) asked (for|of)\b": "request, pass",
-    r"\bwhich \w+ says\b": "as ... states; ... says so",
-    r"\ball the same\b": "nevertheless",
-    r"\blikewise\b": "in the same way",
-    r"\bmade up\b(?! of)": "invented",
-    r"\bin the end\b": "at the end, finally",
-    r"\bother ones\b": "others",
-    r"\bbeside\b": "next to, compared with",
-    r"\bwhoever\b": "name the actor",
-    r"\bof (our|one's) own\b": "of your own",
-    r"\bwhole numbers?\b": "integers",
-}
-
-
-def _found(phrases: dict[str, str], folders: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Where the files of the folders, and the files with these names, have such a phrase."""
-    texts = [
-        path
-        for folder in folders
-        for suffix in ("*.py", "*.md", "*.js", "*.html", "schema.json")
-        for path in (REPOSITORY / folder).rglob(suffix)
-        if not {"vendor", *_GENERATED} & {*path.parts}
-    ]
-    return [
-        f"{path.relative_to(REPOSITORY)}:{number}: {match[0]!r} (write {instead})"
-        for path in [*texts, *(REPOSITORY / name for name in names)]
-        for number, line in enumerate(path.read_text().splitlines(), start=1)
-        for pattern, instead in phrases.items()
-        if (match := re.search(pattern, line, re.IGNORECASE))
-    ]
-
-
-@pytest.mark.parametrize(
-    ("phrases", "folders"),
-    [
-        (_PHRASES, ("snpjax", "formats", "docs", "examples", "bench")),
-        (_PHRASES_OF_PAGES, ("docs", "examples")),
-    ],
-)
-def test_phrases_that_are_not_idiomatic(phrases, folders):
-    found = _found(phrases, folders, ["README.md", "CONTRIBUTING.md"])
-    assert not found, "\n".join(found)

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import snpjax as snp
 from snpjax.check.equivalence import Agreement, Bisimilar, SameTraces, equivalent
 from snpjax.check.equivalence.runs import run_of_edges
-from snpjax.spiking.model.validity import possible_labels
+from snpjax.spiking.model.validity import possible_labels  # labels that are born
 from snpjax.testing import dividing_systems, reference
 from tests.spiking.test_plasticity import wanderer
 from tests.support.changing import ROOM, network_of, with_ballast

@@ -14,7 +14,7 @@ import snpjax as snp
 from snpjax import write_graph
 from snpjax.check.exports.identifiers import identifiers
 from snpjax.check.exports.nusmv import to_nusmv
-from snpjax.explore import explore, text as blocks
+from snpjax.explore import explore, text as blocks  # to have several blocks of few rows
 from snpjax.io import formats_of
 from snpjax.testing import reference, systems
 from tests.support.graph_readers import (

@@ -20,7 +20,7 @@ from snpjax.check.probability.markov import (
 )
 from snpjax.check.probability.mdp import Decisions
 from snpjax.explore import explore
-from snpjax.explore.edges import GraphEdges
+from snpjax.explore.edges import GraphEdges  # to give a graph other edges
 from snpjax.testing import reference_graph, systems
 from tests.support.helpers import many, with_ballast
 

@@ -16,7 +16,7 @@ from snpjax.check.probability.path_property import reaches, visited
 from snpjax.check.query.formula import Observed, Quantified, all_parts, comparisons
 from snpjax.check.query.names import needs_of
 from snpjax.check.query.parse import parse_query
-from snpjax.spiking.model.lookup import rules_of
+from snpjax.spiking.model.lookup import rules_of  # rules of neurons or of labels
 from snpjax.testing import (
     assert_invariant,
     dividing_systems,

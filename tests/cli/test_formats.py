@@ -10,10 +10,17 @@ from typer.testing import CliRunner
 import snpjax as snp
 from snpjax.cli.app import app
 from snpjax_formats import graphs
-from snpjax_formats.select import Learned, Question, Workload, features_of, gathering, gaussian
-from snpjax_formats.select.candidates import BY_NAME
-from snpjax_formats.select.timing import Contest, Timing
-from snpjax_formats.select.timing_cases import Limits
+from snpjax_formats.select import (  # to time nothing
+    Learned,
+    Question,
+    Workload,
+    features_of,
+    gathering,
+    gaussian,
+)
+from snpjax_formats.select.candidates import BY_NAME  # to time nothing
+from snpjax_formats.select.timing import Contest, Timing  # to time nothing
+from snpjax_formats.select.timing_cases import Limits  # to time nothing
 from tests.support.helpers import REPOSITORY
 
 

@@ -20,10 +20,10 @@ from snpjax.drawing.layered import (
     without_cycles,
 )
 from snpjax.drawing.scene import Box, Curve, Disc, End, Scene, TextLine, at, rectangle, to_svg
-from snpjax.explore.drawing import graph_scene
-from snpjax.sleptsov.view.picture import net_scene
-from snpjax.spiking.view.picture import arrange, network_scene
-from snpjax.spiking.view.summary import families_of, natural_order
+from snpjax.explore.drawing import graph_scene  # what is placed
+from snpjax.sleptsov.view.picture import net_scene  # what is placed
+from snpjax.spiking.view.picture import arrange, network_scene  # what is placed
+from snpjax.spiking.view.summary import families_of, natural_order  # what is placed
 from snpjax.testing import dividing_systems, nets, plastic_systems, systems, variant_systems
 from tests.support.helpers import REPOSITORY
 

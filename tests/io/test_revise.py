@@ -11,7 +11,12 @@ import snpjax as snp
 from snpjax.io.plingua.append import appended
 from snpjax.io.revise import revisions
 from snpjax.testing import systems
-from snpjax.viz.page.texts import edited_text, open_model, opened_system, serialize
+from snpjax.viz.page.texts import (  # edits of the page use it
+    edited_text,
+    open_model,
+    opened_system,
+    serialize,
+)
 from tests.support.helpers import many
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import snpjax as snp
-from snpjax.check.probability import statistical
+from snpjax.check.probability import statistical  # to look at few paths
 from snpjax.scale import CheckpointError, checkpoint, saved_arrays
 from snpjax.scale.mesh import PATHS
 from tests.support.long_calls import CALLS, Interrupted, fingerprint

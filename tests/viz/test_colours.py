@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import snpjax as snp
-from snpjax.drawing.scene import BLACK, BLUE, GREY, ORANGE, PAPER, VERMILLION
+from snpjax.drawing.scene import BLACK, BLUE, GREY, ORANGE, PAPER, VERMILLION  # the palette
 from snpjax.viz.page.assets import asset
 
 

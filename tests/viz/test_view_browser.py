@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import snpjax as snp
-from snpjax.drawing.edges import sampled
-from snpjax.drawing.labels import place_labels
+from snpjax.drawing.edges import sampled  # the page and pictures agree
+from snpjax.drawing.labels import place_labels  # the page and pictures agree
 from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
-from snpjax.spiking.model.rule import rule_text
-from snpjax.spiking.model.rule_syntax import parse_rule
-from snpjax.spiking.view.pretty import typeset
+from snpjax.spiking.model.rule import rule_text  # the page and pictures agree
+from snpjax.spiking.model.rule_syntax import parse_rule  # the page and pictures agree
+from snpjax.spiking.view.pretty import typeset  # the page and pictures agree
 from snpjax.testing import reference
 from snpjax.viz.page import open_model, recorded_page
 from snpjax.viz.page.assets import asset

@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 
 import snpjax as snp
 from snpjax import graphs
-from snpjax._text.quoting import printable
-from snpjax.drawing.scene import (
+from snpjax._text.quoting import printable  # texts in a scene
+from snpjax.drawing.scene import (  # the scene of a model
     BLUE,
     VERMILLION,
     Box,
@@ -26,13 +26,13 @@ from snpjax.drawing.scene import (
     shortened,
     to_svg,
 )
-from snpjax.drawing.tikz import latex_text, to_tikz
+from snpjax.drawing.tikz import latex_text, to_tikz  # the scene of a model
 from snpjax.explore import explore
-from snpjax.explore.drawing import graph_scene
-from snpjax.sleptsov.view.picture import net_scene
-from snpjax.spiking.view.picture import network_scene
-from snpjax.spiking.view.pretty import pretty, typeset
-from snpjax.spiking.view.summary import summary
+from snpjax.explore.drawing import graph_scene  # the scene of a model
+from snpjax.sleptsov.view.picture import net_scene  # the scene of a model
+from snpjax.spiking.view.picture import network_scene  # the scene of a model
+from snpjax.spiking.view.pretty import pretty, typeset  # the scene of a model
+from snpjax.spiking.view.summary import summary  # the scene of a model
 from tests.check.test_graph_exports import CHUNKS, naturals
 from tests.support.helpers import REPOSITORY, with_ballast
 from tests.support.processes import finished
