@@ -12,6 +12,7 @@ import numpy as np
 
 import snpjax as snp
 from snpjax.io import decoded, formats_of
+from snpjax.io.errors import Diagnostic
 from snpjax.io.proliferation import read_histogram, read_model, read_types
 from snpjax.io.read import read_net_source, read_source
 from snpjax_formats.select import cache
@@ -90,11 +91,20 @@ class FileReader:
                 return self.read(data) is not None
             except self.refusals as error:
                 if isinstance(error, snp.ReadError):
+                    assert error.diagnostics
+                    lines = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").split("\n")
                     for found in error.diagnostics:
-                        assert (found.line is None) == (found.column is None), found
-                        assert found.line is None or min(found.line, found.column or 0) > 0, found
+                        _check_place(found, lines)
                 assert str(error) and len(str(error)) < 100_000
                 return False
+
+
+def _check_place(found: Diagnostic, lines: list[str]) -> None:
+    """The place of an error is in the text, or at its end."""
+    assert (found.line is None) == (found.column is None), found
+    if found.line is not None and found.column is not None:
+        assert 1 <= found.line <= len(lines), found
+        assert 1 <= found.column <= len(lines[found.line - 1]) + 1, found
 
 
 def file_readers(folder: Path) -> dict[str, FileReader]:
