@@ -65,7 +65,7 @@ STAGES = (
         "slow",
         "tests of more than two seconds",
         'pytest -q -m slow --junit-xml="$WORK/slow.xml"',
-        ("suite",),  # which fills the folder of compiled programs
+        ("test",),
         is_parallel=True,
     ),
     Stage(
@@ -140,13 +140,13 @@ PYTHON
           -k "not does_not_fit and not make_no_sense and not another_length and not type_checker" \
           --jaxtyping-packages=snpjax,snpjax_formats,checked.checked
         """,
-        ("suite",),
+        ("test",),
     ),
     Stage(
         "tiers",
         "evaluated programs give the bits of compiled ones",
         "pytest -q -n 0 -p tests.support.both_tiers tests/_tiered tests/test_kinds.py",
-        ("suite",),
+        ("test",),
     ),
     Stage(
         "documentation",
@@ -231,13 +231,13 @@ def wait(running: list[Call]) -> Call:
 def run(stages: Iterable[Stage], work: Path) -> list[Call]:
     """Run the stages in their order, as far as cores and what they need allow."""
     waiting, running, ended = [*stages], [], []
+    passed, lost = set[str](), set[str]()
     try:
         while waiting or running:
-            passed = {call.stage.name for call in ended if call.process.returncode == 0}
-            lost = {call.stage.name for call in ended} - passed
             for stage in [*waiting]:
-                if any(need in lost for need in stage.needs):
+                if lost.intersection(stage.needs):
                     waiting.remove(stage)
+                    lost.add(stage.name)
                     say(f"{stage.name}: left out, since a stage that it needs has failed")
                 elif passed.issuperset(stage.needs):
                     is_alone = any(call.stage.is_parallel for call in running)
@@ -248,8 +248,10 @@ def run(stages: Iterable[Stage], work: Path) -> list[Call]:
                     if stage.is_parallel:
                         break
             if running:
-                ended.append(wait(running))
-                show(ended[-1])
+                call = wait(running)
+                ended.append(call)
+                (passed if call.process.returncode == 0 else lost).add(call.stage.name)
+                show(call)
     finally:
         for call in running:
             os.killpg(call.process.pid, signal.SIGKILL)
