@@ -71,8 +71,19 @@ def counted(fork):
     return lambda code, *folder: counts_of(fork(_COUNTED.format(code), *folder))
 
 
+@pytest.fixture
+def forked_with(fork):
+    """The same with variables of the environment that JAX does not read when it is imported."""
+
+    def call(code: str, *folder: object, **changed: str) -> Counts:
+        changes = f"import os; os.environ.update({changed})\n"
+        return counts_of(fork(changes + _COUNTED.format(code), *folder))
+
+    return call
+
+
 def counted_with(code: str, *folder: object, **changed: str) -> Counts:
-    """The same with other variables of the environment."""
+    """The same in a process that begins with other variables of the environment."""
     command = sys.executable, "-c", _COUNTED.format(code), *folder
     return counts_of(finished(*command, env=environ(**changed)))
 
@@ -166,6 +177,7 @@ def test_programs_behind_links_are_not_used(tmp_path):
     assert outside.exists()
 
 
+@pytest.mark.slow
 def test_processes_share_an_empty_folder(counted, tmp_path):
     command = sys.executable, "-c", _COUNTED.format(_ADD), tmp_path
     together = [counts_of(done) for done in all_finished(command, envs=[environ()] * 3)]
@@ -215,9 +227,17 @@ assert sum(path.stat().st_size for path in place.iterdir()) < 12_000
     assert counted(code, tmp_path).written == 64
 
 
-@pytest.mark.parametrize("name", ["SNPJAX_COMPILATION_CACHE", "JAX_ENABLE_COMPILATION_CACHE"])
-def test_the_environment_switches_it_off(tmp_path, name):
-    counts = counted_with("assert place is None\n" + _ADD, tmp_path, **{name: "off"})
+_UNUSED = "assert place is None\n" + _ADD
+
+
+def test_the_environment_switches_it_off(forked_with, tmp_path):
+    counts = forked_with(_UNUSED, tmp_path, SNPJAX_COMPILATION_CACHE="off")
+    assert counts == (0, 1, 0) and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_the_environment_of_jax_switches_it_off(tmp_path):
+    counts = counted_with(_UNUSED, tmp_path, JAX_ENABLE_COMPILATION_CACHE="off")
     assert counts == (0, 1, 0) and list(tmp_path.iterdir()) == []
 
 
@@ -227,16 +247,20 @@ def test_a_folder_of_the_user_is_left_alone(tmp_path):
     both = {"JAX_COMPILATION_CACHE_DIR": own, "SNPJAX_COMPILATION_CACHE": ours}
     assert counted_with(code, **both).compiled == 1
     assert not Path(ours).exists()
-    # A folder that a program names itself is used all the same.
-    assert counted_with(_ADD, ours, **both).written == len(programs(Path(ours))) == 1
 
 
-def test_a_folder_that_cannot_be_made(counted, tmp_path):
+@pytest.mark.slow
+def test_a_folder_that_a_program_names_comes_before_that_of_the_user(tmp_path):
+    own, ours = tmp_path / "own", tmp_path / "ours"
+    both = {"JAX_COMPILATION_CACHE_DIR": str(own), "SNPJAX_COMPILATION_CACHE": str(ours)}
+    assert counted_with(_ADD, ours, **both).written == len(programs(ours)) == 1
+
+
+def test_a_folder_that_cannot_be_made(counted, forked_with, tmp_path):
     (tmp_path / "file").touch()
     inside = str(tmp_path / "file" / "inside")
-    code = "assert place is None\n" + _ADD
-    assert counted(code, inside) == (0, 1, 0)
-    assert counted_with(code, SNPJAX_COMPILATION_CACHE=inside) == (0, 1, 0)
+    assert counted(_UNUSED, inside) == (0, 1, 0)
+    assert forked_with(_UNUSED, SNPJAX_COMPILATION_CACHE=inside) == (0, 1, 0)
 
 
 def test_a_size_below_zero():

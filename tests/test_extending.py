@@ -14,6 +14,7 @@ import pytest
 
 import snpjax as snp
 from snpjax_formats import ELL, Edges
+from tests.support.code_blocks import differing
 from tests.support.helpers import REPOSITORY
 
 
@@ -37,12 +38,22 @@ def blocks() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def page():
-    """The names that the page defines."""
-    names = {}
-    for block in blocks():
-        exec(compile(block, "docs/extending.md", "exec"), names)
-    return names
+def executed():
+    """The names that the page defines, and the outputs that it states otherwise."""
+    names: dict[str, object] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("snpjax_formats.select.device._processor", lambda: "unknown cpu")
+        return names, differing(PAGE, names)
+
+
+@pytest.fixture(scope="module")
+def page(executed):
+    return executed[0]
+
+
+def test_outputs_of_the_page_are_what_its_code_prints(executed):
+    """It is executed here, since the names that it defines are tested."""
+    assert executed[1] == []
 
 
 OUTSIDE = (

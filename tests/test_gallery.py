@@ -4,7 +4,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.viz.page import export
-from tests.support.helpers import REPOSITORY, script
+from tests.support.helpers import REPOSITORY, needs_execution, script
 
 
 gallery = script("docs/make_gallery.py")
@@ -12,16 +12,11 @@ BY_NAME = {entry.name: entry for entry in gallery.ENTRIES}
 
 
 @pytest.mark.slow
+@needs_execution
 @pytest.mark.parametrize("name", BY_NAME)
-def test_claims_hold(name):
-    claims = list(gallery.checked(BY_NAME[name]))
-    assert claims
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BY_NAME)
-def test_entry_has_a_picture_and_a_page(name, tmp_path):
+def test_claims_hold_and_there_is_a_picture_and_a_page(name, tmp_path):
     entry = BY_NAME[name]
+    assert list(gallery.checked(entry))
     gallery.draw(entry, tmp_path / "picture.svg")
     assert (tmp_path / "picture.svg").read_text().lstrip().startswith("<")
     export(entry.model, tmp_path / "page.html", max_steps=entry.max_steps)

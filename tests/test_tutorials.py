@@ -7,7 +7,7 @@ import sys
 import jax
 import pytest
 
-from tests.support.helpers import REPOSITORY
+from tests.support.helpers import REPOSITORY, needs_execution
 
 
 TUTORIALS = REPOSITORY / "docs" / "tutorials"
@@ -17,7 +17,11 @@ SHORT = {"nets_as_programs"}
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(x, marks=[] if x in SHORT else pytest.mark.slow) for x in NAMES]
+    "name",
+    [
+        pytest.param(x, marks=[] if x in SHORT else [pytest.mark.slow, needs_execution])
+        for x in NAMES
+    ],
 )
 def test_tutorial_runs(name, monkeypatch, capsys):
     monkeypatch.chdir(REPOSITORY)

@@ -1,6 +1,7 @@
 """What is timed, in which order, and what is written."""
 
 import json
+import re
 from importlib import import_module
 
 import compare
@@ -103,6 +104,18 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(tm
     assert end.value.code == 2 and "Is a directory" in capsys.readouterr().err
 
 
+def test_a_figure_is_measured_and_reported(monkeypatch, capsys):
+    monkeypatch.setattr(figures, "_SETTLING", 0.0)
+    import_module("small_runs")
+    name = "nine steps of ten neurons"
+    run.alone(run.parsed(["--alone", name, "--seconds", "0", "--commit", "abc"]))
+    lines = capsys.readouterr().out.splitlines()
+    assert [json.loads(line)["kind"] for line in lines] == ["cold", "warm", "kept"]
+    run.report(name, lines)
+    assert re.search(rf"^{name} .* x kept$", capsys.readouterr().out, re.MULTILINE)
+
+
+@pytest.mark.slow
 def test_a_figure_from_its_process_to_its_file(tmp_path):
     file = tmp_path / "new" / "figures.jsonl"
     options = "--seconds", "0", "-o", file, "--commit", "abc"

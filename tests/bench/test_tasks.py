@@ -75,6 +75,7 @@ def _short(random, size):
     return trains, trains[:, 0, 0]
 
 
+@pytest.mark.slow
 def test_a_short_run():
     """Training, the comparison with the export, and what is counted."""
     found = tasks.measure(SHORT, "exact", range(1))
@@ -94,6 +95,7 @@ def test_networks_of_floats(kind, numbers):
     assert tasks.bits(model) == 32 * (numbers + 2 * 3 + 2)
 
 
+@pytest.mark.slow
 def test_a_register_collects_a_train():
     """The trained layers alone see what they see behind the register; and an export that differs
     is noticed."""

@@ -23,7 +23,13 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+#: Fitting compiles 39 programs.
+SLOW = {"fit"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=pytest.mark.slow if x in SLOW else []) for x in COMMANDS]
+)
 def test_a_command_with_checkpoints(name, tmp_path):
     command = COMMANDS[name]
     expected = invoke(*command)

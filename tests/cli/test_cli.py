@@ -627,14 +627,14 @@ def test_neurons_that_divide(native):
     rows = list(csv.DictReader(io.StringIO(succeed("run", file, "--steps", 6, "--csv"))))
     assert [row["r"] for row in rows] == ["", *(str(x) for x in solution.configurations[1:, 2])]
     assert rows[1]["rule:l"] == "[a]_c -> []_l || []_r" and rows[1]["rule:r"] == ""
-    batch = json.loads(succeed("run", file, "--paths", 2, "--json"))["paths"]
-    assert [path["neurons"] for path in batch] == [["l", "d", "r"]] * 2
 
 
 @pytest.mark.slow
 def test_room_for_neurons_that_divide(native, pair):
     file = native(GROWTH)
     assert succeed("run", file, "--neurons", 2) == succeed("run", file)
+    batch = json.loads(succeed("run", file, "--paths", 2, "--json"))["paths"]
+    assert [path["neurons"] for path in batch] == [["l", "d", "r"]] * 2
     refused = invoke("run", file, "--neurons", 2, "--no-grow")
     assert refused.exit_code == 1 and "failed after 0 steps" in refused.stdout
     assert refused.stderr == (
@@ -720,17 +720,12 @@ def test_version_and_help():
     assert "info" in succeed("-h")
 
 
-def test_module(pair):
-    assert json.loads(python("-m", "snpjax", "run", pair, "--json"))["spike_trains"] == {
-        "q": [1, 0, 1, 0]
-    }
-
-
-def test_nobody_reads(native):
-    command = "-m", "snpjax", "run", native(RING), "--csv", "--steps", "5000"
-    with started(sys.executable, *command) as process:
+def test_a_process_of_which_nobody_reads_the_rest(native):
+    command = "run", native(RING), "--csv", "--steps", "2000"
+    first = succeed(*command).splitlines()[:3]
+    with started(sys.executable, "-m", "snpjax", *command) as process:
         assert process.stdout is not None and process.stderr is not None
-        assert process.stdout.readline().startswith("step,n0,")
+        assert [process.stdout.readline().rstrip() for _ in first] == first
         process.stdout.close()  # far more than a pipe holds is left
         said = process.stderr.read()  # a GPU's driver may have said something of its own
         assert "Traceback" not in said and "BrokenPipe" not in said
@@ -759,16 +754,28 @@ def test_wide_systems_end_with_the_final_spikes(tmp_path):
     assert "and 19 more neurons" in result.stdout
 
 
+def completion(words: str) -> dict[str, str]:
+    """What a shell sets before it calls the command for the ends of a line."""
+    count = str(len(words.split()))
+    return {
+        "_SNPJAX_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"snpjax {words}",
+        "COMP_CWORD": count,
+    }
+
+
 @pytest.mark.parametrize(
     "words, wanted", [("ru", "run"), ("run --st", "--steps"), ("sleptsov r", "run")]
 )
 def test_a_shell_completes(words, wanted):
-    count = str(len(words.split()))
-    shell = environment(
-        _SNPJAX_COMPLETE="complete_bash", COMP_WORDS=f"snpjax {words}", COMP_CWORD=count
-    )
-    done = finished(sys.executable, "-c", "from snpjax.cli import main; main()", env=shell)
+    done = CliRunner(env=completion(words)).invoke(app, [], prog_name="snpjax")
     assert wanted in done.stdout.split()
+
+
+def test_the_command_completes():
+    shell = environment(**completion("ru"))
+    done = finished(sys.executable, "-c", "from snpjax.cli import main; main()", env=shell)
+    assert "run" in done.stdout.split()
 
 
 @pytest.mark.parametrize("name", app_module._COMMANDS)

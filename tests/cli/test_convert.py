@@ -12,7 +12,6 @@ from snpjax.io import formats_of
 from snpjax.sleptsov import Petri, net_of_text
 from tests.cli.test_cli import invoke, succeed
 from tests.support.helpers import PAIR
-from tests.support.processes import finished
 
 
 CHAIN = "2\n2\n7\n3 0\n1 1\n0\n0 a* 1 1 0\n1 a1 1 1 2\n"
@@ -244,13 +243,6 @@ def test_the_help_names_every_format():
     assert "; only read: greatspn, tapn, pipe. " in text
     text = " ".join(succeed("explore", "--help").split())
     assert ".tra .sta .lab (PRISM explicit)" in text
-
-
-def test_the_command_itself(chain, tmp_path):
-    command = "-m", "snpjax", "convert", chain, tmp_path / "chain.dot"
-    result = finished(sys.executable, *command)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert (tmp_path / "chain.dot").read_text().startswith("digraph {")
 
 
 def test_a_rule_in_a_comment_is_no_loss(tmp_path):

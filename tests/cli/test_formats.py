@@ -114,6 +114,7 @@ def test_timings_of_older_layouts_are_not_reported_on(tmp_path, monkeypatch):
 
 
 @needs_sklearn
+@pytest.mark.slow
 def test_machines_are_told_apart(tmp_path, monkeypatch):
     """On one, products of all pairs take ten times as long: a model of both knows which is which,
     and the report has a part for each."""

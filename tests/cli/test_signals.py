@@ -153,6 +153,7 @@ def test_what_is_ignored_stays_so(monkeypatch):
             os.kill(os.getpid(), signal.SIGTERM)
 
 
+@pytest.mark.slow
 def test_a_long_run_on_a_terminal_shows_its_progress_and_ends():
     master, slave = os.openpty()
     command = sys.executable, "-m", "snpjax", "run", FILE, "--paths", 50_000_000

@@ -27,6 +27,14 @@ needs_shared = pytest.mark.skipif(
 )
 
 
+#: Where `mkdocs build` has written the site. It has executed the tutorials and built the gallery.
+SITE = os.environ.get("SNPJAX_SITE")
+
+needs_execution = pytest.mark.skipif(
+    SITE is not None, reason="the build of the site has done it; tests/test_site.py reads the site"
+)
+
+
 def script(path: str) -> Any:
     """A script of the repository as a module."""
     spec = importlib.util.spec_from_file_location(Path(path).stem, REPOSITORY / path)
