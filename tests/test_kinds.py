@@ -202,8 +202,8 @@ def test_models_are_shown_in_one_short_line(kind):
     ("kind", "lines"),
     {
         "inputs": ("x  2 spikes  a+/a -> a,  a^2 -> a", "synapses: (x, y), ", "input: x"),
-        "synapse rules": ("(x, y)    a+/a -> a", "(x, out)  a -> a"),
-        "division": ("x  1 spike   [a]_x -> []_x || []_z",),
+        "synapse rules": ("(x, y)    a+/a -> a,  a{2,4}/a^2 -> a^2", "(x, out)  a -> a"),
+        "division": ("x       0 spikes  [a]_x -> []_x || []_y,  a -> a",),
         "populations": ("p  3 neurons  0 to 2 spikes  a+/a", "projections: (p, q) AllToAll"),
     }.items(),
 )

@@ -21,7 +21,8 @@ from .rule import NotInterpretable, as_numpy, is_key, words_of_key
 
 T = TypeVar("T")
 
-#: Seconds of evaluation after which a program is compiled: about a third of what that takes.
+#: Seconds of evaluation after which a program is compiled: about a third of what that takes. They
+#: are those of the thread: beside other work the compiler is slower, too.
 PATIENCE = 0.3
 # A program of at most `_SMALL` equations compiles in 30 ms: after `_MANY` evaluations, it is.
 _SMALL, _MANY = 50, 100
@@ -131,7 +132,7 @@ class TracedProgram:
         interpreted, traced = self._interpreted, self._traced  # another thread may drop them
         if interpreted is None or traced is None:
             raise _Compiled
-        self._began = time.perf_counter()
+        self._began = time.thread_time()
         jaxpr = traced.jaxpr
         given = [as_numpy(x, aval) for x, aval in zip(leaves, jaxpr.in_avals, strict=True)]
         with np.errstate(all="ignore"):
@@ -139,8 +140,8 @@ class TracedProgram:
         outs = list(zip(found, jaxpr.out_avals, strict=True))
         found = jax.device_put([_words(x, aval) for x, aval in outs])
         found = [_as_keys(x, aval) for x, (_, aval) in zip(found, outs, strict=True)]
-        self._seconds += time.perf_counter() - self._began
-        self._began = time.perf_counter()
+        self._seconds += time.thread_time() - self._began
+        self._began = time.thread_time()
         self._evaluations += 1
         is_used_often = interpreted.num_equations <= _SMALL and self._evaluations > _MANY
         is_long = self._seconds > self.patience or is_used_often
@@ -156,7 +157,7 @@ class TracedProgram:
     def _tick(self) -> None:
         if self.is_compiled:
             raise _Compiled
-        if self._seconds + time.perf_counter() - self._began > self.patience:
+        if self._seconds + time.thread_time() - self._began > self.patience:
             self._compile()
 
     def _compile(self) -> None:

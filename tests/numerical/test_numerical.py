@@ -22,6 +22,7 @@ from snpjax.numerical import (
 from snpjax.testing import reference_numerical as reference
 from snpjax_formats import BSR, COO, CSC, CSR, ELL, BitDense, Dense, Float32Dense, Int8Dense
 from tests.support.numerical_systems import (
+    assert_same,
     example_of_ballesteros,
     example_of_wu,
     subset_sum,
@@ -59,20 +60,6 @@ def numerical_systems(draw):
         outputs={"out": draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True))},
         inputs={"in": NumericalInput(values, [draw(st.sampled_from(NAMES))])},
     )
-
-
-def assert_same(system, solution, run):
-    """Equal to the bit."""
-    assert solution.steps == len(run.outputs)
-    assert solution.halted == run.halted
-    for neuron, variables in solution.variables.items():
-        for name, values in variables.items():
-            expected = [row[neuron][name] for row in run.configurations]
-            assert [Fraction(x) for x in values.tolist()] == expected, (neuron, name)
-    for name, sent in solution.outputs.items():
-        assert [Fraction(x) for x in sent.tolist()] == [row[name] for row in run.outputs]
-    chosen = [[snp.NO_RULE if x is None else x for x in row] for row in run.productions]
-    assert solution.productions.reshape(-1, len(system.neurons)).tolist() == chosen
 
 
 @settings(max_examples=60)

@@ -29,9 +29,9 @@ from snpjax.spiking.model.variants import (
 from snpjax.testing import guards, reference, reference_graph, runs, systems, variant_systems
 from snpjax.testing.reference_variants import ConflictingQueries
 from snpjax_formats import BitDense, Int8Dense
-from tests.explore.test_explore import assert_same_graph as assert_same_graph_of_neurons
+from tests.support.computations import followed, without_decisions
 from tests.support.graph_readers import read_aut
-from tests.support.helpers import assert_same_run, choices_of, many
+from tests.support.helpers import assert_same_run, many
 
 
 KINDS = ["anti-spikes", "exhaustive", "astrocytes", "synapse-rules", "channels", "requests"]
@@ -87,12 +87,6 @@ def with_ballast(system: snp.SpikingSystem) -> snp.SpikingSystem:
         )
 
 
-def of_neurons(computation: reference.Computation) -> reference.Computation:
-    """A computation without what astrocytes decided, which solutions do not list."""
-    size = len(computation.configurations[0].spikes)
-    return replace(computation, choices=tuple(choice[:size] for choice in computation.choices))
-
-
 def given_choices(
     system: snp.SpikingSystem, computation: reference.Computation
 ) -> snp.GivenChoices:
@@ -111,29 +105,7 @@ def assert_same_graph(graph: snp.Graph, expected: reference_graph.ReferenceGraph
     if subsets is not None:
         assert subsets[:, size:].tolist() == decided
     edges = tuple((s, choice[:size], emitted, t) for s, choice, emitted, t in expected.edges)
-    assert_same_graph_of_neurons(graph, replace(expected, edges=edges))
-
-
-def followed(solution: snp.Solution) -> reference.Computation:
-    """The computation of the reference with the choices that a run made; those of astrocytes are
-    the first that lead where the run went.
-
-    **Raises:** `ValueError` if one of them is not valid.
-    """
-    row = 0
-
-    def choose(system, configuration):
-        nonlocal row
-        choice = choices_of(solution)[row]
-        row += 1
-        options = reference.decisions(system, configuration, choice)
-        for decided in itertools.product(*options):
-            after, _ = reference.step(system, configuration, choice + decided)
-            if list(after.spikes) == solution.configurations[row].tolist():
-                break
-        return choice + decided
-
-    return reference.run(solution.system, choose, max_steps=solution.steps)
+    assert_same_graph_without_decisions(graph, replace(expected, edges=edges))
 
 
 def assert_follows(solution: snp.Solution) -> None:
@@ -151,7 +123,7 @@ def assert_follows(solution: snp.Solution) -> None:
         assert most > np.iinfo(solution.spikes.dtype).max // 8 // _fan_in(system)
     else:
         assert computation.halted or solution.steps == MAX_STEPS
-    assert_same_run(solution, of_neurons(computation))
+    assert_same_run(solution, without_decisions(computation))
 
 
 def _next_emissions(system, configuration):
@@ -186,7 +158,7 @@ def check_given(system, data):
     choice = given_choices(system, computation)
     solution = snp.run(system, choice=choice, max_steps=computation.steps, throw=False)
     if solution.result != snp.RESULTS.spike_overflow:  # see `assert_follows`
-        assert_same_run(solution, of_neurons(computation))
+        assert_same_run(solution, without_decisions(computation))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -230,7 +202,7 @@ def test_many_systems(kind, data, seed):
     assert_follows(first)
     if first.result not in (snp.RESULTS.spike_overflow, snp.RESULTS.queries_conflict):
         expected = reference.run(with_ballast(system), max_steps=MAX_STEPS)
-        assert_same_run(first, of_neurons(expected))
+        assert_same_run(first, without_decisions(expected))
     check_graph(system)
 
 

@@ -1,5 +1,8 @@
 """Published numerical SN P systems, built from what the papers and their programs say."""
 
+from fractions import Fraction
+
+import snpjax as snp
 from snpjax.numerical import NumericalNeuron, NumericalSystem, Production
 
 
@@ -50,3 +53,17 @@ def subset_sum(numbers, target) -> NumericalSystem:
     ]
     synapses += [("target", "delay"), ("delay", "difference"), ("difference", "test")]
     return NumericalSystem(neurons, [*synapses, ("test", "equal")])
+
+
+def assert_same(system, solution, run):
+    """Equal to the bit."""
+    assert solution.steps == len(run.outputs)
+    assert solution.halted == run.halted
+    for neuron, variables in solution.variables.items():
+        for name, values in variables.items():
+            expected = [row[neuron][name] for row in run.configurations]
+            assert [Fraction(x) for x in values.tolist()] == expected, (neuron, name)
+    for name, sent in solution.outputs.items():
+        assert [Fraction(x) for x in sent.tolist()] == [row[name] for row in run.outputs]
+    chosen = [[snp.NO_RULE if x is None else x for x in row] for row in run.productions]
+    assert solution.productions.reshape(-1, len(system.neurons)).tolist() == chosen
