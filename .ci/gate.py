@@ -62,11 +62,15 @@ STAGES = (
         is_parallel=True,
     ),
     Stage(
-        "slow",
-        "tests of more than two seconds",
-        'pytest -q -m slow --junit-xml="$WORK/slow.xml"',
+        "documentation",
+        "the documentation, whose tutorials and gallery are executed",
+        """
+        copy docs
+        install docs '.[docs]'
+        NO_MKDOCS_2_WARNING=1 "$WORK/docs/bin/mkdocs" build --quiet --strict --site-dir "$WORK/site"
+        SNPJAX_SITE="$WORK/site" pytest -q -n 0 tests/test_site.py
+        """,
         ("test",),
-        is_parallel=True,
     ),
     Stage(
         "browser",
@@ -149,16 +153,6 @@ PYTHON
         ("test",),
     ),
     Stage(
-        "documentation",
-        "the documentation",
-        """
-        copy docs
-        install docs '.[docs]'
-        NO_MKDOCS_2_WARNING=1 "$WORK/docs/bin/mkdocs" build --quiet --strict --site-dir "$WORK/site"
-        """,
-        ("test",),
-    ),
-    Stage(
         "tools",
         "files are read by Storm, pm4py, networkx and Graphviz",
         """
@@ -175,6 +169,16 @@ PYTHON
         "style and types",
         "ruff check . && ruff format --check . && pyright --pythonpath $WORK/test/bin/python",
         ("test",),
+    ),
+    Stage(
+        "slow",
+        "tests of more than two seconds",
+        """
+        [ -d "$WORK/site" ] && export SNPJAX_SITE="$WORK/site"  # what it shows need not run again
+        pytest -q -m slow --junit-xml="$WORK/slow.xml"
+        """,
+        ("test",),
+        is_parallel=True,
     ),
     Stage(
         "paired",
