@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from snpjax.viz.page import PageServer, Session, new_session
+from snpjax.viz.page.server import _Handler
 from tests.support.helpers import REPOSITORY
 
 
@@ -32,78 +33,149 @@ FLAGS = [
     "--disable-sync",
 ]
 NATURALS = (REPOSITORY / "examples" / "natural_numbers.pli").read_text()
-PATIENCE = 60_000  # milliseconds; a step is compiled first
+PATIENCE = 60_000  # milliseconds; a step is compiled first, and others use the processor
+playwright.expect.set_options(timeout=PATIENCE)
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 @contextmanager
-def launched(*flags):
-    """Chromium, with these flags besides the usual ones."""
+def launched():
+    """Chromium, until the end of the block."""
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, *flags])
+        browser = launch(started.chromium)
         yield browser
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with launched() as browser:
-        yield browser
+def launch(kind, *flags):
+    """Chromium, with these flags besides the usual ones."""
+    return kind.launch(executable_path=CHROMIUM, args=[*FLAGS, *flags])
 
 
-@pytest.fixture
-def visit(chromium):
-    """Opens the page of a text, and in the end checks that nothing went wrong in it."""
-    left = []
+class _CachedFiles(_Handler):
+    """Answer as the server does, but let Chromium keep the files of the page, which are the same in
+    all tests: it asks for them and compiles them once."""
+
+    def send_header(self, keyword, value):
+        is_file = self.command == "GET" and keyword == "Cache-Control"
+        _Handler.send_header(self, keyword, "max-age=3600" if is_file else value)
+
+
+class Tab:
+    """A page of Chromium, with a server of its own unless it shows a file. Tests use it one after
+    the other, since opening a window costs three times as much as loading the page (CPU seconds:
+    1.4 instead of 0.4, Chromium 156, 2026-11)."""
+
+    def __init__(self, context, *, has_server):
+        self.page, self.server = context.new_page(), None
+        self.begin(None)
+        self.page.on("pageerror", lambda error: self.wrong.append(f"{error}\n{error.stack}"))
+        self.page.on("dialog", self._answer)
+        self.page.on("request", self._see)
+        if has_server:
+            self.server = PageServer(new_session())
+            self.server.RequestHandlerClass = _CachedFiles
+            serve = partial(self.server.serve_forever, poll_interval=0.02)
+            threading.Thread(target=serve, daemon=True).start()
+
+    def begin(self, address):
+        """Forget the test before. Until `leave`, only what begins with the address may be asked
+        for."""
+        self.address, self.wrong = address, []
+        self.page.server, self.page.wrong = self.server, self.wrong
+
+    def _answer(self, dialog):
+        if dialog.type == "beforeunload" and self.address is None:
+            return dialog.accept()  # an edit is lost
+        self.wrong.append(dialog.message)
+        return dialog.dismiss()
+
+    def _see(self, request):
+        if self.address and not request.url.startswith((self.address, "data:", "blob:")):
+            self.wrong.append(request.url)
+
+    def leave(self):
+        """End what the test began: nothing of its page runs or asks any longer."""
+        self.address = None
+        self.page.unroute_all(behavior="ignoreErrors")
+        if self.server is not None:
+            self.page.mouse.move(0, 0)
+            self.page.goto(f"{self.server.url}static/style.css")  # in the same process
+            self.server.session.close()
+
+    def close(self):
+        self.page.context.close()
+        if self.server is not None:
+            self.server.shutdown()
+            self.server.server_close()
+
+
+class Tabs:
+    """The tabs that no test uses now, by what they can show."""
+
+    def __init__(self, chromium):
+        self.chromium, self.free = chromium, {}
+
+    def take(self, kind):
+        if self.free.get(kind):
+            return self.free[kind].pop()
+        has_server, _, options = kind
+        context = self.chromium.new_context(**dict(options))
+        context.set_default_timeout(PATIENCE)
+        return Tab(context, has_server=has_server)
+
+    def give_back(self, kind, tab):
+        self.free.setdefault(kind, []).append(tab)
+
+    def close(self):
+        for tab in sum(self.free.values(), []):
+            tab.close()
+
+
+@contextmanager
+def visits(tabs):
+    """Open the page of a text, and in the end check that nothing went wrong in it."""
+    used = []
 
     def open_page(
-        name=None,
+        name="natural_numbers.pli",
         text=NATURALS,
         *,
         url=None,
         size=(1280, 720),
         scheme="light",
+        motion="no-preference",
         query=None,
         scripts=None,
+        is_shared=True,
         **options,
     ):
-        """`scripts` replaces files of the page; `options` are of the context."""
-        server = None
+        """`scripts` replaces files of the page; `options` are of the context. A tab that is not
+        shared is closed afterwards: the test ends its server or its network."""
+        kind = url is None, is_shared, tuple(sorted(options.items()))
+        tab = tabs.take(kind)
+        used.append((kind, tab))
+        page = tab.page
         if url is None:
-            own = (
-                Session(name or "natural_numbers.pli", text, query=query) if text else new_session()
-            )
-            server = PageServer(own)
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            url = server.url
-        context = chromium.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, **options
-        )
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        wrong = []
-        own = url.rpartition("/")[0] if server is None else url
-        page.on("pageerror", lambda error: wrong.append(f"{error}\n{error.stack}"))
-        page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
-        page.on(
-            "request",
-            lambda asked: asked.url.startswith((own, "data:", "blob:")) or wrong.append(asked.url),
-        )
-        page.server, page.wrong = server, wrong
+            tab.server.session = Session(name, text, query=query) if text else new_session()
+        tab.begin(tab.server.url if url is None else url.rpartition("/")[0])
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.emulate_media(color_scheme=scheme, reduced_motion=motion)
         for file, script in (scripts or {}).items():
             page.route(f"**/{file}", partial(_answer, script=script))
-        left.append((context, server, wrong))
-        page.goto(url)
+        page.goto(url or tab.server.url)
         page.wait_for_selector("body.ready")
         return page
 
     yield open_page
-    for context, server, wrong in left:
-        context.close()
-        if server is not None:
-            server.shutdown()
-            server.server_close()
-        assert not wrong, wrong
+    for kind, tab in used:
+        if kind[1]:
+            tab.leave()
+            tabs.give_back(kind, tab)
+        else:
+            tab.close()
+    wrong = sum((tab.wrong for _, tab in used), [])
+    assert not wrong, wrong
 
 
 def _answer(route, *, script):
@@ -128,7 +200,12 @@ def step(page, times=1):
     for _ in range(times):
         where = page.inner_text("#where")
         page.locator("#step:not([disabled])").click()
-        shown(page.locator("#where")).not_to_have_text(where, timeout=PATIENCE)
+        shown(page.locator("#where")).not_to_have_text(where)
+
+
+def draw(page):
+    """Wait until what changed is drawn: what waits for a frame may change something, too."""
+    page.evaluate("new Promise(end => requestAnimationFrame(() => requestAnimationFrame(end)))")
 
 
 def spikes(page):

@@ -4,15 +4,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.io import model_text
-from tests.support.browser import (
-    PATIENCE,
-    chromium as chromium,
-    neuron,
-    shown,
-    spikes,
-    step,
-    visit as visit,
-)
+from tests.support.browser import draw, neuron, shown, spikes, step
 from tests.support.helpers import REPOSITORY
 
 
@@ -83,7 +75,7 @@ def build(page, name, count, rule):
 
 
 def test_a_system_is_built_by_keys_alone_and_nothing_is_animated(visit):
-    page = visit(text=None, reduced_motion="reduce")
+    page = visit(text=None, motion="reduce")
     page.evaluate(_WATCH)
     build(page, "x", 1, "a -> a")
     build(page, "y", 0, "a -> lambda")
@@ -102,7 +94,7 @@ def test_a_system_is_built_by_keys_alone_and_nothing_is_animated(visit):
     page.keyboard.press("Escape")
     tab_to(page, "step")
     page.keyboard.press("Enter")
-    shown(page.locator("#where")).to_have_text("step 1 of 1, halted", timeout=PATIENCE)
+    shown(page.locator("#where")).to_have_text("step 1 of 1, halted")
     assert spikes(page) == [0, 0]
     for key, view in (("2", "graph"), ("3", "text"), ("1", "system")):
         page.keyboard.press(key)
@@ -155,7 +147,7 @@ def test_a_synapse_is_selected_edited_and_removed_by_keys(visit):
     neuron(page, "chooser").focus()
     page.keyboard.press("e")
     page.keyboard.press("n")
-    shown(page.locator("#where")).to_contain_text("step 1 ", timeout=PATIENCE)
+    shown(page.locator("#where")).to_contain_text("step 1 ")
     shown(page.locator("#network .edge.selected")).to_be_focused()
     sent = page.locator("#network .edge.sent").first.get_attribute("aria-label")
     assert sent.startswith("synapse from ") and sent.endswith(", spikes sent")
@@ -166,7 +158,7 @@ def test_a_synapse_is_selected_edited_and_removed_by_keys(visit):
 
 def test_neurons_are_moved_by_keys(visit):
     page = visit()
-    shown(page.locator("#step")).to_be_enabled(timeout=PATIENCE)
+    shown(page.locator("#step")).to_be_enabled()
     where = "all => all.map(x => x.getAttribute('transform').match(/[-0-9.]+/g).map(Number))"
     before = page.locator("#network .neuron").evaluate_all(where)
     neuron(page, "echo").focus()
@@ -229,7 +221,7 @@ def test_what_grows_appears_at_once_where_motion_is_reduced(visit):
     neurons = [snp.Neuron("m", 1, [rules]), snp.Neuron("in")]
     system = snp.SpikingSystem(neurons, [("in", "m")], rules_by_label={"x": [], "y": []})
     text, _ = model_text(system, "native")
-    page = visit("growing.snp.json", text, reduced_motion="reduce")
+    page = visit("growing.snp.json", text, motion="reduce")
     page.evaluate(_WATCH)
     step(page)
     shown(page.locator("#network .neuron")).to_have_count(3)
@@ -239,7 +231,7 @@ def test_what_grows_appears_at_once_where_motion_is_reduced(visit):
 
 def nameless(page):
     """The controls without a name, as assistive technology has them."""
-    page.wait_for_timeout(150)  # plots are drawn in the next frames
+    draw(page)
     session = page.context.new_cdp_session(page)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
     roles = [
@@ -268,7 +260,7 @@ def test_every_control_has_a_name(visit):
     assert nameless(page) == []
     page.click("#tab-graph")
     page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+    shown(page.locator("#graph-status")).to_contain_text("complete")
     assert nameless(page) == []
     page.click("#tab-text")
     assert nameless(page) == []

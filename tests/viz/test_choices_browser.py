@@ -5,7 +5,7 @@ import pytest
 import snpjax as snp
 from snpjax.io import model_text
 from snpjax.testing import reference
-from tests.support.browser import chromium as chromium, shown, spikes, step, visit as visit
+from tests.support.browser import shown, spikes, step
 from tests.viz.test_subsets import ASTROCYTES, PLASTIC
 
 

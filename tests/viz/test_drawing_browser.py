@@ -9,7 +9,7 @@ import snpjax as snp
 from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
 from snpjax.viz.page.assets import asset
-from tests.support.browser import NATURALS, PATIENCE, chromium as chromium, shown, visit as visit
+from tests.support.browser import NATURALS, draw, shown
 
 
 pytestmark = pytest.mark.browser
@@ -42,7 +42,7 @@ def explored(page, most):
     page.click("#tab-graph")
     page.fill("#most", str(most))
     page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("configurations,", timeout=PATIENCE)
+    shown(page.locator("#graph-status")).to_contain_text("configurations,")
 
 
 # ---- the configuration graph ----
@@ -58,7 +58,7 @@ def test_the_shown_configuration_is_marked_among_many(visit):
     assert page.locator("#graph .state.initial").bounding_box()["height"] > 18  # it can be read
     for number in range(1, 4):
         page.keyboard.press("n")
-        shown(page.locator("#where")).to_contain_text(f"step {number}", timeout=PATIENCE)
+        shown(page.locator("#where")).to_contain_text(f"step {number}")
         (id,) = page.locator("#graph .state.here").evaluate_all("all => all.map(x => x.dataset.id)")
         text = page.locator("#graph .state.here .spikes").text_content()
         row = page.locator("tr.shown td:not(.fired)").all_text_contents()
@@ -70,7 +70,7 @@ def test_a_witness_is_marked_in_the_graph(visit):
     explored(page, 40)
     page.fill("#property", "always right = 0")
     page.click("#prove button")
-    shown(page.locator("#verdict")).to_contain_text("refuted", timeout=PATIENCE)
+    shown(page.locator("#verdict")).to_contain_text("refuted")
     steps = int(page.inner_text("#where").split()[1])
     shown(page.locator("#graph .edge.path")).to_have_count(steps)
     assert page.locator("#graph .state.here").count() == 1
@@ -318,7 +318,7 @@ def test_a_box_shows_what_is_found_in_it_and_holds_its_text(visit):
 def test_a_text_that_was_mended_is_drawn_like_one_without_errors(visit):
     def drawn(page):
         page.locator("#network .neuron").first.wait_for()
-        page.wait_for_timeout(200)  # it is fitted to the view
+        draw(page)  # it is fitted to the view
         groups = page.locator("#network .world, #network .node")
         return groups.evaluate_all("all => all.map(x => x.getAttribute('transform'))")
 
@@ -425,14 +425,14 @@ def test_many_neurons_have_named_ends_and_a_legend_of_what_is_drawn(visit):
     page = opened(visit, snp.SpikingSystem(neurons, synapses, output="n0"))
     page.evaluate(text)
     page.click("#view-system [data-zoom=fit]")
-    page.wait_for_timeout(300)  # for a frame
+    draw(page)
     assert page.evaluate("window.written.has('n199') && window.written.has('out')")
     drawn = "getComputedStyle(document.querySelector('.legend .can'), '::before').backgroundColor"
     accent = page.evaluate(drawn)
     assert accent == "rgb(10, 74, 156)"
     for _ in range(8):
         page.click("#view-system [data-zoom=in]")
-    page.wait_for_timeout(300)
+    draw(page)
     assert page.evaluate(drawn) != accent
 
 

@@ -8,18 +8,7 @@ import pytest
 import snpjax as snp
 from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
-from tests.support.browser import (
-    NATURALS,
-    PATIENCE,
-    chromium as chromium,
-    hold_back,
-    neuron,
-    saved,
-    shown,
-    spikes,
-    step,
-    visit as visit,
-)
+from tests.support.browser import NATURALS, hold_back, neuron, saved, shown, spikes, step
 
 
 pytestmark = pytest.mark.browser
@@ -175,14 +164,14 @@ def test_the_drawing_follows_the_text_and_the_text_the_drawing(visit):
     assert page.locator("#network").is_visible()  # side by side
     text = page.input_value("#text")
     page.fill("#text", text.replace("@ms(echo) = a;", "@ms(echo) = a*7;"))
-    shown(page.locator("#network .neuron .count").nth(1)).to_have_text("7", timeout=PATIENCE)
+    shown(page.locator("#network .neuron .count").nth(1)).to_have_text("7")
     page.fill("#text", text.replace("@ms(echo) = a;", "@ms(echo) = ;"))
     shown(page.locator("#findings li")).not_to_have_count(0)
     assert (
         page.locator("#network .neuron .count").nth(1).text_content() == "7"
     )  # the last valid one
     page.fill("#text", text)
-    shown(page.locator("#network .neuron .count").nth(1)).to_have_text("1", timeout=PATIENCE)
+    shown(page.locator("#network .neuron .count").nth(1)).to_have_text("1")
     neuron(page, "output").click()
     marked = [int(line) for line in page.locator("#lines mark").all_inner_texts()]
     lines = page.input_value("#text").splitlines()
@@ -247,11 +236,11 @@ def test_a_lost_server_is_announced(visit):
     page.click("#tab-text")
     page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
     page.route("**/api/*", lambda route: route.abort())
-    shown(page.locator("#lost")).to_be_visible(timeout=PATIENCE)
+    shown(page.locator("#lost")).to_be_visible()
     page.locator("#text").press_sequentially("x")
     shown(page.locator("#text-status")).to_contain_text("server has ended")
     page.unroute("**/api/*")
-    shown(page.locator("#lost")).to_be_hidden(timeout=PATIENCE)
+    shown(page.locator("#lost")).to_be_hidden()
     shown(page.locator("#text-status")).to_contain_text("error")  # what was typed is read
     assert page.input_value("#text").count("x") == NATURALS.count("x") + 1
 
@@ -385,7 +374,7 @@ def test_a_movement_keeps_the_computation_its_branches_and_the_graph(visit):
     branched(page)
     page.click("#tab-graph")
     page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+    shown(page.locator("#graph-status")).to_contain_text("complete")
     page.click("#tab-system")
     before, counts = page.inner_text("#history-branches"), spikes(page)
     chooser = neuron(page, "chooser")
@@ -417,7 +406,7 @@ def test_a_movement_keeps_the_computation_its_branches_and_the_graph(visit):
     shown(chooser).to_have_attribute("transform", place)
     with page.expect_response("**/api/replay"):
         page.locator("#history-branches button").click()
-    shown(page.locator("#where")).to_have_text("step 2 of 3", timeout=PATIENCE)
+    shown(page.locator("#where")).to_have_text("step 2 of 3")
     assert "differs from step 1 onwards" in page.inner_text("#history-branches")
     page.click("#tab-graph")
     shown(page.locator("#graph-status")).to_contain_text("complete")
@@ -430,7 +419,7 @@ def test_a_movement_keeps_a_loop_and_its_verdict(visit):
     page.click("#tab-graph")
     page.fill("#property", "eventually z = 0")
     page.keyboard.press("Enter")
-    shown(page.locator("#verdict[data-status=refuted]")).to_be_visible(timeout=PATIENCE)
+    shown(page.locator("#verdict[data-status=refuted]")).to_be_visible()
     page.click("#tab-system")
     neuron(page, "x").click()
     page.keyboard.press("Alt+ArrowDown")
@@ -695,7 +684,7 @@ def test_no_key_is_lost_while_the_first_step_is_prepared(visit):
     page = visit()
     for _ in range(4):
         page.keyboard.press("ArrowRight")
-    shown(page.locator("#where")).to_contain_text("step 4", timeout=PATIENCE)
+    shown(page.locator("#where")).to_contain_text("step 4")
 
 
 def test_a_run_pauses_at_a_condition(visit):
@@ -703,7 +692,7 @@ def test_a_run_pauses_at_a_condition(visit):
     page.fill("#until", "output = 2")
     page.keyboard.press("Tab")
     page.locator("#to-end:not([disabled])").click()
-    shown(page.locator("#where")).not_to_contain_text("step 0", timeout=PATIENCE)
+    shown(page.locator("#where")).not_to_contain_text("step 0")
     assert spikes(page)[2] == 2
 
 
@@ -752,9 +741,9 @@ def test_branches_are_kept_and_walked(visit):
     page.click("#show-branches")
     shown(page.locator("#history-branches li")).to_have_count(2)
     page.locator("#history-branches button").click()
-    shown(page.locator("#where")).to_have_text("step 1 of 4", timeout=PATIENCE)
+    shown(page.locator("#where")).to_have_text("step 1 of 4")
     page.click("#to-end")
-    shown(page.locator("#where")).to_contain_text("halted", timeout=PATIENCE)
+    shown(page.locator("#where")).to_contain_text("halted")
     page.locator("tbody tr button").nth(4).dispatch_event("click")
     assert spikes(page) == first
 
@@ -809,11 +798,11 @@ def test_names_stay_with_their_branches(visit, tmp_path):
     other.fill("slow path")
     own.fill("fast path")
     page.locator("#history-branches button").click()
-    shown(own).to_have_value("slow path", timeout=PATIENCE)
+    shown(own).to_have_value("slow path")
     shown(other).to_have_value("fast path")
     step(page)  # as before, and then longer
     page.click("#to-end")
-    shown(page.locator("#where")).to_contain_text("halted", timeout=PATIENCE)
+    shown(page.locator("#where")).to_contain_text("halted")
     shown(own).to_have_value("slow path")
     page.click("#to-start")
     taken = page.locator("#choices .option:has(.taken)").inner_text()
@@ -867,7 +856,7 @@ def test_a_lasso_plays_as_a_loop(visit):
     page.click("#tab-graph")
     page.fill("#property", "eventually z = 0")
     page.keyboard.press("Enter")
-    shown(page.locator("#verdict[data-status=refuted]")).to_be_visible(timeout=PATIENCE)
+    shown(page.locator("#verdict[data-status=refuted]")).to_be_visible()
     page.click("#tab-system")
     shown(page.locator("#table .loop")).to_have_count(3)
     seen = []

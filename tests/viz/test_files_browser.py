@@ -3,15 +3,7 @@
 import pytest
 
 from snpjax.viz.page.session import _stem
-from tests.support.browser import (
-    NATURALS,
-    PATIENCE,
-    chromium as chromium,
-    neuron,
-    saved,
-    shown,
-    visit as visit,
-)
+from tests.support.browser import NATURALS, neuron, saved, shown
 
 
 pytestmark = pytest.mark.browser
@@ -185,12 +177,12 @@ def test_a_text_with_errors_alone_says_that_nothing_is_drawn(visit):
 
 
 def test_another_server_on_the_port_is_announced_once(visit):
-    page = visit()
+    page = visit(is_shared=False)
     asked = []
     page.on("response", lambda response: asked.append(response.status))
     page.server.token = "another"  # as that of a server that was started again
     page.keyboard.press("a")
-    shown(page.locator("#lost")).to_contain_text("started again", timeout=PATIENCE)
+    shown(page.locator("#lost")).to_contain_text("started again")
     shown(page.locator("#message")).to_contain_text("started again")
     page.keyboard.press("a")
     page.wait_for_timeout(100)
@@ -239,7 +231,7 @@ def main()
 """
     page = visit("div.pli", text)
     page.locator("#to-end:not([disabled])").click()
-    shown(page.locator("#where")).to_contain_text("halted", timeout=PATIENCE)
+    shown(page.locator("#where")).to_contain_text("halted")
     rows = page.locator("#table tbody tr")
     shown(rows.first).to_contain_text("cell: 2")
     shown(rows.nth(1)).to_contain_text("cell: [a²]")

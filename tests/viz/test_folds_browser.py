@@ -6,7 +6,7 @@ import snpjax as snp
 from snpjax.io import model_text
 from snpjax.sleptsov import Arcs
 from snpjax.viz.page import export
-from tests.support.browser import chromium as chromium, neuron, shown, step, visit as visit
+from tests.support.browser import neuron, shown, step
 
 
 pytestmark = pytest.mark.browser

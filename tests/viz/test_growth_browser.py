@@ -4,7 +4,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.io import model_text
-from tests.support.browser import chromium as chromium, shown, step, visit as visit
+from tests.support.browser import shown, step
 from tests.viz.test_subsets import PLASTIC
 
 

@@ -5,15 +5,7 @@ import re
 import pytest
 
 import snpjax as snp
-from tests.support.browser import (
-    PATIENCE,
-    chromium as chromium,
-    neuron,
-    saved,
-    shown,
-    step,
-    visit as visit,
-)
+from tests.support.browser import neuron, saved, shown, step
 
 
 pytestmark = pytest.mark.browser
@@ -44,7 +36,7 @@ def connect(page, source, target):
 def ask(page, query, status):
     page.fill("#property", query)
     page.keyboard.press("Enter")
-    shown(page.locator(f"#verdict[data-status={status}]")).to_be_visible(timeout=PATIENCE)
+    shown(page.locator(f"#verdict[data-status={status}]")).to_be_visible()
     return page.inner_text("#verdict")
 
 
@@ -79,7 +71,7 @@ def test_a_lecture(visit, tmp_path):
     # All numbers up to 20 are even, and so are those beyond.
     page.click("#tab-graph")
     page.click("#numbers")
-    shown(page.locator("#verdict[data-status=numbers]")).to_be_visible(timeout=PATIENCE)
+    shown(page.locator("#verdict[data-status=numbers]")).to_be_visible()
     found = page.inner_text("#verdict")
     assert "4, 6, 8, 10, 12, 14, 16, 18, 20}" in found
     # The first spike leaves in step 1, and all later ones after an odd number of steps.

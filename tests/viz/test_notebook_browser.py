@@ -7,12 +7,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.viz.page.assets import asset
-from tests.support.browser import (
-    HOSTILE,
-    PATIENCE,
-    chromium as chromium,
-    shown,
-)
+from tests.support.browser import HOSTILE, PATIENCE, shown
 
 
 pytest.importorskip("anywidget", reason="no anywidget (pip install '.[notebook]')")
@@ -52,15 +47,25 @@ _SHOW = """async ([script, state]) => {
 }"""
 
 
-@pytest.fixture
-def notebook(chromium, monkeypatch):
-    """Shows a widget in an empty page, and in the end checks that nothing went wrong there."""
+@pytest.fixture(scope="module")
+def empty_page(chromium):
+    """A page for all tests, whose `toPython` calls `page.to_python`."""
     context = chromium.new_context(viewport={"width": 1280, "height": 1400})
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
-    wrong = []
-    page.on("pageerror", lambda error: wrong.append(f"{error}"))
-    page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+    page.wrong = []
+    page.on("pageerror", lambda error: page.wrong.append(f"{error}"))
+    page.on("dialog", lambda dialog: (page.wrong.append(dialog.message), dialog.dismiss()))
+    page.expose_function("toPython", lambda content: page.to_python(content))
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def notebook(empty_page, monkeypatch):
+    """Shows a widget in an empty page, and in the end checks that nothing went wrong there."""
+    page = empty_page
+    page.wrong.clear()
 
     def show(system):
         widget = snp.view(system)
@@ -76,7 +81,7 @@ def notebook(chromium, monkeypatch):
             widget._handle_custom_msg(content, [])
             return taken()
 
-        page.expose_function("toPython", to_python)
+        page.to_python = to_python
         page.set_content('<div id="first"></div><div id="second"></div>')
         state = {name: value for name, value in widget.get_state().items() if name[0] == "_"}
         page.evaluate(_SHOW, [asset("notebook.js").decode(), state])
@@ -85,8 +90,8 @@ def notebook(chromium, monkeypatch):
         return widget, frame, taken
 
     yield page, show
-    context.close()
-    assert not wrong
+    page.goto("about:blank")
+    assert not page.wrong
 
 
 def ring(name="x"):
@@ -112,7 +117,7 @@ def test_a_system_is_edited_by_keys_in_a_notebook(notebook):
     node = frame.locator("#network .neuron")
     node.first.focus()
     page.keyboard.press("n")
-    shown(frame.locator("#where")).to_have_text("step 1 of 1", timeout=PATIENCE)
+    shown(frame.locator("#where")).to_have_text("step 1 of 1")
     assert node.locator(".count").all_text_contents() == ["0", "1"]
 
     page.keyboard.press("a")
@@ -178,10 +183,10 @@ def test_views_of_a_widget_are_stepped_apart(notebook):
     for view, steps in ((frame, 3), (other, 1), (frame, 1)):
         for _ in range(steps):
             view.locator("#step:not([disabled])").click()
-    shown(frame.locator("#where")).to_have_text("step 4 of 4", timeout=PATIENCE)
-    shown(other.locator("#where")).to_have_text("step 1 of 1", timeout=PATIENCE)
+    shown(frame.locator("#where")).to_have_text("step 4 of 4")
+    shown(other.locator("#where")).to_have_text("step 1 of 1")
     other.locator("#step").click()
-    shown(other.locator("#where")).to_have_text("step 2 of 2", timeout=PATIENCE)
+    shown(other.locator("#where")).to_have_text("step 2 of 2")
 
 
 def test_an_edit_in_flight_does_not_replace_what_python_has_set(notebook):
@@ -336,7 +341,7 @@ def test_a_python_that_is_late_answers_once(notebook):
     frame.locator("#tab-text").click()
     text = frame.locator("#text").input_value().replace('"spikes": 1', '"spikes": 5')
     frame.locator("#text").fill(text)
-    shown(frame.locator("#lost")).to_contain_text("it is busy", timeout=20_000)
+    shown(frame.locator("#lost")).to_contain_text("it is busy")
     page.evaluate("release()")
     shown(frame.locator("#lost")).to_be_hidden()
     shown(frame.locator("#text-status")).to_be_empty()
@@ -356,7 +361,7 @@ def test_a_view_that_opens_without_python_begins_when_it_returns(notebook):
     other = page.frame_locator("#second iframe")
     shown(other.locator("#lost")).to_contain_text("Python has ended")
     page.evaluate("isDead = false")
-    shown(other.locator("#network .neuron")).to_have_count(2, timeout=20_000)
+    shown(other.locator("#network .neuron")).to_have_count(2)
     shown(other.locator("#lost")).to_be_hidden()
 
 
@@ -367,7 +372,7 @@ def test_a_question_that_was_lost_on_its_way_is_refused(notebook):
     frame.locator("#tool-add").click()
     page.wait_for_function("held.length === 1")
     page.evaluate("held = null")  # and it never arrives
-    shown(frame.locator("#message")).to_contain_text("did not reach Python", timeout=20_000)
+    shown(frame.locator("#message")).to_contain_text("did not reach Python")
     shown(frame.locator("#lost")).to_be_hidden()
     frame.locator("#tool-add").click()
     arrives(page, widget, lambda system: system.num_neurons == 3)
@@ -401,7 +406,7 @@ def test_nothing_of_the_page_reaches_the_notebook(notebook):
     frame.locator("body").evaluate("(body, message) => postMessage(message, '*')", message)
     node.first.focus()
     page.keyboard.press("n")  # answered after the message
-    shown(frame.locator("#where")).to_have_text("step 1 of 1", timeout=PATIENCE)
+    shown(frame.locator("#where")).to_have_text("step 1 of 1")
     shown(node).to_have_count(2)
     page.evaluate("messages => tell(messages)", [message])  # as the notebook does
     shown(node).to_have_count(1)

@@ -5,14 +5,7 @@ import pytest
 import snpjax as snp
 from snpjax.io import model_text
 from snpjax.viz.page import export
-from tests.support.browser import (
-    PATIENCE,
-    chromium as chromium,
-    saved,
-    shown,
-    step,
-    visit as visit,
-)
+from tests.support.browser import saved, shown, step
 from tests.viz.test_editing_browser import LASSO
 
 
@@ -48,7 +41,7 @@ def test_a_configuration_of_the_graph_leads_to_its_step_in_the_run_or_a_branch(v
         page.click("#to-start")
     page.click("#tab-graph")
     page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+    shown(page.locator("#graph-status")).to_contain_text("complete")
     file = exported(visit, page, tmp_path)
     file.click("#tab-graph")
     status, here = file.locator("#graph-status"), file.locator("#graph .here")
@@ -92,7 +85,7 @@ def test_a_verdict_and_its_loop_are_recorded(visit, tmp_path):
     page.click("#tab-graph")
     page.fill("#property", "eventually z = 0")
     page.keyboard.press("Enter")
-    shown(page.locator("#verdict[data-status=refuted]")).to_be_visible(timeout=PATIENCE)
+    shown(page.locator("#verdict[data-status=refuted]")).to_be_visible()
     verdict = page.locator("#verdict pre").inner_text()
     file = exported(visit, page, tmp_path)
     shown(file.locator("#message")).to_have_text(verdict.split("\n")[0])

@@ -4,14 +4,7 @@ import re
 
 import pytest
 
-from tests.support.browser import (
-    PATIENCE,
-    chromium as chromium,
-    neuron,
-    shown,
-    spikes,
-    visit as visit,
-)
+from tests.support.browser import neuron, shown, spikes
 
 
 pytestmark = pytest.mark.browser
@@ -115,7 +108,7 @@ def test_two_fingers_enlarge_the_drawing_if_one_is_on_the_selected_neuron(phone)
 
 def test_taps_step_select_and_connect(phone):
     phone.locator("#step:not([disabled])").tap()
-    shown(phone.locator("#where")).to_contain_text("step 1", timeout=PATIENCE)
+    shown(phone.locator("#where")).to_contain_text("step 1")
     assert spikes(phone) != [2, 1, 1]
     synapses = phone.locator("#network .edge .grip").count()
     neuron(phone, "output").tap()

@@ -25,15 +25,12 @@ from snpjax.viz.page.texts import formats_json
 from tests.support.browser import (
     HOSTILE,
     NATURALS,
-    PATIENCE,
-    chromium as chromium,
     hold_back,
     neuron,
     saved,
     shown,
     spikes,
     step,
-    visit as visit,
 )
 from tests.support.helpers import RING, quietly
 
@@ -184,7 +181,7 @@ def test_a_sleptsov_net_is_stepped(visit):
     assert "2 places · 2 transitions" in page.inner_text("#subtitle")
     tokens = page.locator("#network .place .count")
     assert tokens.all_text_contents() == ["9", "0"]
-    shown(page.locator("#choices")).to_contain_text("Only halve may fire", timeout=PATIENCE)
+    shown(page.locator("#choices")).to_contain_text("Only halve may fire")
     step(page)
     assert tokens.all_text_contents() == ["1", "4"]
     assert "halve: fires in 4 copies" in page.inner_text("tr.shown")
@@ -295,7 +292,7 @@ def test_the_graph_is_drawn_and_followed(visit):
     page = visit()
     page.click("#tab-graph")
     page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+    shown(page.locator("#graph-status")).to_contain_text("complete")
     system = open_model("n.pli", NATURALS, format=None, level="extended").system
     graph = snp.explore(system)
     assert page.locator("#graph .state").count() == graph.num_configurations
@@ -385,7 +382,7 @@ def test_labels_of_a_graph_meet_nothing(visit):
     page.click("#tab-graph")
     page.fill("#most", "25")
     page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+    shown(page.locator("#graph-status")).to_contain_text("complete")
     num_labels = page.locator("#graph .weight").count()
     assert num_labels > 8
     assert_labels_meet_nothing(page, "#graph", num_labels)
@@ -466,7 +463,7 @@ def test_pictures_are_whole(visit, tmp_path, view):
     if view == "graph":
         page.click("#tab-graph")
         page.click("#explore button")
-        shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+        shown(page.locator("#graph-status")).to_contain_text("complete")
     page.click("#picture")
     with saved(page) as waiting:
         page.click("#picture-svg")
@@ -521,7 +518,7 @@ def test_no_text_becomes_markup(visit):
     shown(page.locator("#edit-findings li")).not_to_have_count(0)
     page.click("#tab-graph")
     page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+    shown(page.locator("#graph-status")).to_contain_text("complete")
     page.click("#tab-text")
     page.fill("#text", text_of(system).replace('"a -> a"', json.dumps(f"a -> {HOSTILE}")))
     page.click("#read")
@@ -656,7 +653,7 @@ def test_a_step_of_a_thousand_neurons_takes_little_scripting(visit):
 
 
 def test_a_server_that_ended_is_told(visit):
-    page = visit()
+    page = visit(is_shared=False)
     page.wait_for_selector("#step:not([disabled])")
     page.server.shutdown()
     page.server.server_close()
@@ -675,7 +672,7 @@ def test_a_check_can_be_cancelled(visit):
         page.locator("#verdict button", has_text="Cancel").click()
     assert list(asked.value.post_data_json) == ["model"]
     held.pop().continue_()
-    shown(page.locator("#verdict")).to_contain_text("proved", timeout=PATIENCE)
+    shown(page.locator("#verdict")).to_contain_text("proved")
     shown(page.locator("#verdict button")).to_have_count(0)
 
 
@@ -699,7 +696,7 @@ def test_a_check_ends_when_another_model_is_shown(visit):
     late, own = held
     late.fulfill(json={"problem": "too late"})  # the answer to the check of the model before
     own.continue_()
-    shown(page.locator("#verdict")).to_contain_text("always echo <= 8", timeout=PATIENCE)
+    shown(page.locator("#verdict")).to_contain_text("always echo <= 8")
     assert "too late" not in page.inner_text("#verdict")
 
 
@@ -723,7 +720,7 @@ def test_a_late_failure_of_an_exploration_is_not_shown_for_another_model(visit):
 def test_the_loop_of_a_witness_is_played_again_and_again(visit):
     page = visit("ring.pli", RING, query="eventually halted")
     message = "eventually halted: refuted (shown by 1 step, then 2 steps for ever)"
-    shown(page.locator("#message")).to_have_text(message, timeout=PATIENCE)
+    shown(page.locator("#message")).to_have_text(message)
     assert page.inner_text("#where") == "step 0 of 3" and spikes(page) == [1, 0, 0]
     shown(page.locator("tr.loop")).to_have_count(3)
     assert page.locator("tr.start th").inner_text() == "1"
@@ -787,7 +784,7 @@ def test_a_translation_replaces_every_text(visit):
     page.click("#show-raster")
     page.click("#tab-graph")
     page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete", timeout=PATIENCE)
+    shown(page.locator("#graph-status")).to_contain_text("complete")
     python = formats_json(), palette_json()
     known = {value for part in python for x in part for value in x.values() if type(value) is str}
     names = re.compile(r"chooser|echo|output|natural_numbers\.pli|snpjax")
