@@ -15,6 +15,7 @@ from snpjax.check.temporal.labels import Labelling
 from snpjax.check.temporal.paths import Checker
 from tests.check.test_paths import NAMES, assert_path, continued, holds_at
 from tests.support.branching import TooManyElements, holds_in
+from tests.support.helpers import many
 from tests.support.lassos import is_true
 
 
@@ -134,7 +135,7 @@ def check_witness(checker, query, state, successors, holds, wanted):
 
 
 def test_every_operator_is_as_defined():
-    check_formulas(random.Random(1), 6, 100)
+    check_formulas(random.Random(1), 6, 40)
 
 
 @pytest.mark.slow
@@ -142,5 +143,5 @@ def test_every_operator_is_as_defined():
 def test_40_000_formulas(quarter):
     """2,000 models, each with 20 formulas; all of them in every sweep."""
     draw = random.Random(2 + quarter)
-    for _ in range(5):
-        check_formulas(draw, 100, 20)
+    for _ in range(many(20, part=10)):
+        check_formulas(draw, 25, 20)

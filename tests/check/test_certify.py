@@ -92,7 +92,7 @@ def test_steps_of_systems_are_those_of_the_reference(system, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(600))
+@settings(max_examples=many(600, part=12))
 @given(systems(max_neurons=4), st.data())
 def test_many_steps_of_systems(system, data):
     assert_steps_of_a_system(system, *data.draw(configurations(system)))
@@ -141,7 +141,7 @@ def test_steps_of_nets_are_those_of_the_reference(rule, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(600))
+@settings(max_examples=many(600, part=12))
 @given(st.sampled_from(list(RULES)), st.data())
 def test_many_steps_of_nets(rule, data):
     draw_steps_of_a_net(data, rule)

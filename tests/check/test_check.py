@@ -221,13 +221,13 @@ def check_against_reference(system, data):
 SMALL = systems(max_neurons=4)
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(SMALL, st.data())
 def test_verdicts_are_those_of_the_reference(system, data):
     check_against_reference(with_ballast(system), data)
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(
     variant_systems("synapse-delays", max_neurons=4) | variant_systems("dendritic-delays"),
     st.data(),
@@ -237,7 +237,7 @@ def test_verdicts_on_spikes_in_flight_are_those_of_the_reference(system, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(2_000), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(2_000, part=40), suppress_health_check=[HealthCheck.too_slow])
 @given(systems(max_neurons=5), st.data())
 def test_many_verdicts(system, data):
     check_against_reference(with_ballast(system), data)
@@ -266,7 +266,7 @@ def test_a_part_of_the_graph_contradicts_nothing(system, data):
         assert exact.status is verdict.status
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(SMALL, st.integers(0, 4), st.sampled_from([3, MAX_CONFIGURATIONS]))
 def test_only_what_may_go_on_is_open(system, depth, most):
     """A halting configuration has no successors, whether it was expanded or not."""
@@ -288,7 +288,7 @@ def test_only_what_may_go_on_is_open(system, depth, most):
     assert graph.whole_depth == whole.whole_depth
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(SMALL, st.integers(0, 4), st.integers(0, 3), st.integers(0, 2))
 def test_steps_are_told_apart(system, step, spikes, place):
     """What can be in exactly this many steps."""

@@ -130,7 +130,7 @@ def test_shares_of_the_steps_in_the_long_run(question):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(1500))
+@settings(max_examples=many(1500, part=20))
 @given(questions(), questions(max_actions=1, max_size=8), BESTS)
 def test_bounds_of_many_processes(question, chain, best):
     for one in (question, chain):

@@ -170,13 +170,14 @@ def check_traces(pair):
     assert traces(first, length - 1) == traces(second, length - 1)
 
 
+@settings(max_examples=12)
 @given(pairs())
 def test_traces_equal_brute_force(pair):
     check_traces(pair)
 
 
 @pytest.mark.slow
-@settings(max_examples=many(3_000), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(3_000, part=32), suppress_health_check=[HealthCheck.too_slow])
 @given(pairs())
 def test_traces_of_many_pairs(pair):
     check_traces(pair)
@@ -194,14 +195,14 @@ def check_traces_on_any_input(pair):
         assert_trace_difference(*pair, found, STEPS)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(pairs(inputs=True))
 def test_traces_on_any_input_equal_brute_force(pair):
     check_traces_on_any_input(pair)
 
 
 @pytest.mark.slow
-@settings(max_examples=many(1_500), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(1_500, part=32), suppress_health_check=[HealthCheck.too_slow])
 @given(pairs(inputs=True))
 def test_traces_of_many_pairs_on_any_input(pair):
     check_traces_on_any_input(pair)
@@ -238,7 +239,7 @@ def test_bisimulation_equals_the_greatest_fixpoint(pair):
 
 @pytest.mark.slow
 @settings(
-    max_examples=many(3_000),
+    max_examples=many(3_000, part=40),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 @given(pairs())
@@ -246,7 +247,7 @@ def test_bisimulation_of_many_pairs(pair):
     check_bisimulation(pair)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(pairs(), st.integers(0, 3))
 def test_what_is_cut_is_never_called_equal(pair, depth):
     first, second = pair
@@ -271,6 +272,7 @@ def test_what_is_cut_is_never_called_equal(pair, depth):
 # ---- numbers ----
 
 
+@settings(max_examples=15)
 @given(pairs())
 def test_numbers_equal_brute_force(pair):
     first, second = (one.replace(output=one.output[:1]) for one in pair)
@@ -364,7 +366,7 @@ def with_split_guards(system):
 
 
 @pytest.mark.parametrize("change", [renamed, with_isolated, with_split_guards])
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(system=systems(min_neurons=1, max_neurons=3, max_rules=3, max_delay=2, min_outputs=1))
 def test_what_changes_nothing(change, system):
     with warnings.catch_warnings():

@@ -68,7 +68,7 @@ def check_traces(pair):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(400, part=40), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(400, part=100), suppress_health_check=[HealthCheck.too_slow])
 @given(pairs())
 def test_traces_of_many_pairs(pair):
     check_traces(pair)

@@ -6,7 +6,7 @@ import warnings
 
 import networkx
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 import snpjax as snp
 from snpjax.testing import dividing_systems, plastic_systems, systems
@@ -287,6 +287,7 @@ def shown(label):
     return first.replace("&amp;", "&").replace(r"\"", '"').replace(r"\\", "\\")
 
 
+@settings(max_examples=12)
 @given(systems(signed=None), st.lists(st.text(max_size=4), min_size=6, max_size=6, unique=True))
 def test_random_systems_are_drawn(system, names):
     with warnings.catch_warnings():
@@ -307,6 +308,7 @@ def test_random_systems_are_drawn(system, names):
     assert {(x, y, w) for x, y, w in graph.edges(data="weight")} == set(renamed.synapses)
 
 
+@settings(max_examples=12)
 @given(dividing_systems() | plastic_systems())
 def test_systems_that_change_are_drawn(system):
     """The environment of a label is that of its neurons."""

@@ -17,6 +17,7 @@ from snpjax.check.exports.nusmv import to_nusmv
 from snpjax.explore import explore, text as blocks  # to have several blocks of few rows
 from snpjax.io import formats_of
 from snpjax.testing import reference, systems
+from tests.support import changing
 from tests.support.graph_readers import (
     Smv,
     read_aut,
@@ -211,7 +212,7 @@ def dividing():
 
 @pytest.mark.parametrize("system", [wiring, pytest.param(dividing, marks=pytest.mark.slow)])
 def test_graphs_of_networks_that_change(system, tmp_path):
-    graph = explore(system(), chunks=CHUNKS)
+    graph = changing.explore(changing.with_ballast(system()))
     assert graph.is_complete and graph.num_choices > 2
     assert_all_formats(graph)
     value = read_json(write_graph(graph, tmp_path / "graph.json")[0]).extra
@@ -261,7 +262,7 @@ def test_subsets_are_told_apart(tmp_path):
     assert "i:0.1" in graph.to_dot(labels="rules") and "i:0.1" in graph.to_svg(labels="rules")
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(systems(max_neurons=5))
 def test_random_graphs(system):
     assert_all_formats(explored(system))
@@ -275,7 +276,7 @@ def test_random_symbolic_models(system):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(300))
+@settings(max_examples=many(300, part=16))
 @given(systems(max_neurons=5, signed=None))
 def test_many_symbolic_models(system):
     # Not thousands: counts that grow are packed anew, each a compilation, whose memory XLA keeps.

@@ -50,6 +50,7 @@ def assert_grows(graph, found):
     assert after[1:] == before[1:]
 
 
+@settings(max_examples=15)
 @given(systems(max_neurons=4, max_delay=1))
 def test_what_grows_is_what_the_reference_does(system):
     graph = explored(system)
@@ -64,7 +65,7 @@ def test_what_grows_is_what_the_reference_does(system):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(600))
+@settings(max_examples=many(600, part=32))
 @given(systems(max_neurons=5, signed=None))
 def test_growth_of_many_systems(system):
     graph = explored(system, limit=150)

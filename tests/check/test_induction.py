@@ -44,6 +44,7 @@ from snpjax.testing import nets, reference, systems
 from snpjax.testing.reference_graph import explore
 from snpjax.testing.reference_sleptsov import Reference
 from tests.support.command import invoke
+from tests.support.helpers import many
 
 
 EXAMPLES = {example.name: example for example in examples()}
@@ -156,7 +157,7 @@ def test_relation_is_that_of_the_reference(model):
 
 @pytest.mark.slow
 @given(small_models())
-@settings(max_examples=150)
+@settings(max_examples=many(150, part=3))
 def test_relation_is_that_of_the_reference_on_many(model):
     check_relation(model, 60)
 
@@ -203,7 +204,7 @@ def test_verdicts_are_those_of_the_graph_on_many():
     decided, total = 0, 0
 
     @given(st.data())
-    @settings(max_examples=200)
+    @settings(max_examples=many(200, part=4))
     def sweep(data):
         nonlocal decided, total
         model = data.draw(small_models())
@@ -315,7 +316,7 @@ def test_strengthening_is_right(data):
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=many(150, part=3))
 def test_strengthening_is_right_on_many(data):
     model = data.draw(small_models())
     if names_of(model):
@@ -387,7 +388,7 @@ def test_lists_tell_when_input_arrives():
 
 @pytest.mark.usefixtures("only_lists")
 @given(st.data())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_lists_are_inductive(data):
     model = data.draw(small_models())
     if names_of(model):
@@ -416,7 +417,13 @@ def test_questions_without_an_answer_contradict_nothing(data, random, share):
 # ---- systems from the literature ----
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(x, marks=[pytest.mark.slow] * (x in ("module SUB", "philosophers")))
+        for x in EXAMPLES
+    ],
+)
 def test_examples_are_proved(name):
     example = EXAMPLES[name]
     verdict = snp.prove(example.system, example.query, seconds=AMPLE)
@@ -626,7 +633,7 @@ def cubes():
 
 
 @pytest.mark.usefixtures("ctrl_c")
-@pytest.mark.parametrize("delay", [0.05, 0.8])
+@pytest.mark.parametrize("delay", [0.05, 0.3])
 @pytest.mark.parametrize("is_patient", [True, False])
 def test_ctrl_c_within_a_question_ends_it(delay, is_patient):
     """Whether it comes at once or later, and both what it does by itself and in a search."""
@@ -665,7 +672,7 @@ def test_ctrl_c_before_a_question_reaches_z3_ends_it_too(monkeypatch, is_asked):
 
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_while_a_certificate_is_checked_leaves_it_open(monkeypatch):
-    hard = EXAMPLES["module SUB"]
+    example = EXAMPLES["growing ring"]
     ask = certify_module.is_satisfiable
 
     def interrupted(solver, seconds, *, patience):
@@ -673,7 +680,7 @@ def test_ctrl_c_while_a_certificate_is_checked_leaves_it_open(monkeypatch):
         return ask(solver, seconds, patience=patience) if not patience.is_interrupted else None
 
     monkeypatch.setattr(certify_module, "is_satisfiable", interrupted)
-    verdict = snp.prove(hard.system, hard.query, seconds=AMPLE)
+    verdict = snp.prove(example.system, example.query, seconds=AMPLE)
     assert verdict.status is snp.Status.UNKNOWN and "interrupted" in verdict.reason
 
 

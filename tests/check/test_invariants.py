@@ -212,7 +212,7 @@ def test_invariants_hold_where_they_are_said_to(system):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(600))
+@settings(max_examples=many(600, part=20))
 @given(systems(max_neurons=6))
 def test_invariants_of_many_systems(system):
     check_system(system)

@@ -112,7 +112,7 @@ WITHOUT_MEMORY = (
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(cases(max_actions=1))
 def test_chains(case):
     check_chain(case)
@@ -125,7 +125,7 @@ def test_processes(case, text):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(2000))
+@settings(max_examples=many(2000, part=24))
 @given(cases(max_actions=1, max_size=6), cases(max_size=4), st.sampled_from(WITHOUT_MEMORY))
 def test_many_chains_and_processes(chain, process, text):
     check_chain(chain)

@@ -122,13 +122,14 @@ def check_chain(system, wanted):
     assert np.allclose(distribution, [float(p) for p in exactly], rtol=1e-12, atol=0)
 
 
+@settings(max_examples=15)
 @given(systems(max_neurons=4, max_delay=1), st.integers(0, 2))
 def test_a_chain_is_all_its_paths(system, wanted):
     check_chain(system, wanted)
 
 
 @pytest.mark.slow
-@settings(max_examples=many(600))
+@settings(max_examples=many(600, part=20))
 @given(systems(max_neurons=5), st.integers(0, 2))
 def test_chains_of_many_systems(system, wanted):
     check_chain(system, wanted)
@@ -188,13 +189,14 @@ def chain_of(graph, successors):
     return dataclasses.replace(graph, edges=edges)
 
 
+@settings(max_examples=15)
 @given(systems(min_neurons=1, max_neurons=4, max_delay=1), st.integers(0, 2), st.booleans())
 def test_ranges_are_those_of_all_policies(system, wanted, some):
     check_range(system, wanted, ["n0"] if some else None)
 
 
 @pytest.mark.slow
-@settings(max_examples=many(600))
+@settings(max_examples=many(600, part=20))
 @given(
     systems(min_neurons=2, max_neurons=5, max_delay=1),
     st.integers(0, 2),

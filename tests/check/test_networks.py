@@ -52,6 +52,12 @@ def growing(**more):
     return with_ballast(system)
 
 
+@pytest.fixture(scope="module")
+def graph():
+    """The graph of `growing`, whose sinks are counted up to two."""
+    return explore(growing(), saturate={"sink": 2, "ballast 2": 1})
+
+
 # ---- saturation ----
 
 
@@ -122,8 +128,7 @@ def test_saturation_by_label_is_exact(system, data):
     assert set(expanded) == edges
 
 
-def test_a_sink_that_is_born_is_saturated():
-    graph = explore(growing(), saturate={"sink": 2, "ballast 2": 1})
+def test_a_sink_that_is_born_is_saturated(graph):
     assert graph.is_complete
     assert graph.bounds()["sink"] == (0, 2)
     for refused, words in (("out", "Label 'out' has rules"), ("tack", "ever has the label 'tack'")):
@@ -272,26 +277,19 @@ def check_against_reference(kind, data):
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-@pytest.mark.parametrize("kind", ["division", pytest.param("plasticity", marks=pytest.mark.slow)])
-@settings(max_examples=2)
-@given(st.data())
-def test_verdicts_are_those_of_the_reference(kind, data):
-    check_against_reference(kind, data)
-
-
 @each_kind
 @pytest.mark.slow
-@settings(max_examples=many(200, part=10), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(200, part=40), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
-def test_many_verdicts(kind, data):
+def test_verdicts_are_those_of_the_reference(kind, data):
     check_against_reference(kind, data)
 
 
 # ---- what is shown ----
 
 
-def test_a_witness_shows_neurons_as_they_are_called_then():
-    verdict = snp.check(explore(growing(), saturate={"sink": 2}), "always sink <= 1")
+def test_a_witness_shows_neurons_as_they_are_called_then(graph):
+    verdict = snp.check(graph, "always sink <= 1")
     lines = str(verdict).splitlines()
     assert lines == [
         "always sink <= 1: refuted (shown by 4 steps)",
@@ -335,8 +333,7 @@ def test_a_replay_fits_whatever_room_there_is():
         snp.run(growing(), **{**options, "choice": snp.GivenChoices(rules)})
 
 
-def test_a_replay_that_differs_is_a_bug():
-    graph = explore(growing(), saturate={"sink": 2})
+def test_a_replay_that_differs_is_a_bug(graph):
     verdict = snp.check(graph, "never out >= 1")
     other = snp.check(graph, "on some path next fires(cell, 1)")
     verdict = replace(verdict, witness=verdict.witness[:2])
@@ -344,8 +341,7 @@ def test_a_replay_that_differs_is_a_bug():
         replace(verdict, choices=other.choices).replay()
 
 
-def test_names_are_labels():
-    graph = explore(growing(), saturate={"sink": 2})
+def test_names_are_labels(graph):
     for text, words in (
         ("always snk <= 1", "no label 'snk' .did you mean 'sink'"),
         ("always fires(out, 1)", "label 'out' has no rule 1 .its rules: 0 to 0"),
@@ -359,8 +355,7 @@ def test_names_are_labels():
         graph.map_transitions(lambda s: s.emitted("snk"))
 
 
-def test_what_is_cut_is_not_trusted():
-    graph = explore(growing(), saturate={"sink": 2})
+def test_what_is_cut_is_not_trusted(graph):
     assert snp.check(graph, lambda c: c["sink"] <= 2).status is snp.Status.UNKNOWN
     assert snp.check(graph, lambda c: c["sink"] <= 1).is_refuted
     assert snp.check(graph, lambda c: c["out"] <= 1)
@@ -421,9 +416,9 @@ def test_configurations_of_a_run_have_their_networks(kind, data):
 
 
 @pytest.mark.slow
-def test_a_broken_invariant_is_shown_by_labels():
+def test_a_broken_invariant_is_shown_by_labels(graph):
     with pytest.raises(AssertionError) as caught:
-        assert_invariant(explore(growing(), saturate={"sink": 2}), lambda c: c["sink"] <= 1)
+        assert_invariant(graph, lambda c: c["sink"] <= 1)
     text = str(caught.value)
     assert "broken after 4 steps" in text and "output of out: 0 0 1 0" in text
     assert "cell: [a]_cell -> []_sink || []_out" in text and "sink=2" in text

@@ -68,13 +68,14 @@ def check_system(system):
     assert_answer(graph, "Sn0 = 1", exact_long_run(chain, some)[0])
 
 
+@settings(max_examples=10)
 @given(systems(min_neurons=1, max_neurons=4, max_delay=1))
 def test_answers_are_those_of_the_reference(system):
     check_system(system)
 
 
 @pytest.mark.slow
-@settings(max_examples=many(400))
+@settings(max_examples=many(400, part=16))
 @given(systems(min_neurons=1, max_neurons=5))
 def test_answers_of_many_systems(system):
     check_system(system)
@@ -107,6 +108,7 @@ def check_parts(system, depth):
             assert some.value == all_of_it.value
 
 
+@settings(max_examples=8)
 @given(systems(min_neurons=1, max_neurons=4, max_delay=1), st.integers(0, 3))
 def test_bounds_on_a_part_of_a_graph(system, depth):
     check_parts(system, depth)

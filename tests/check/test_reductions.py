@@ -397,25 +397,6 @@ def test_a_loop_is_closed_in_the_original_model():
     found.replay()
 
 
-def test_witness_of_a_cone():
-    """Outside the cone a neuron collects spikes for ever, so that nothing is repeated there."""
-    system = snp.SpikingSystem(
-        [
-            snp.Neuron("a", 1, ["a -> a"]),
-            snp.Neuron("b", 0, ["a -> a"]),
-            snp.Neuron("c", 0, ["a^2/a -> a"]),
-        ],
-        [("a", "b"), ("b", "a"), ("a", "c")],
-    )
-    query = "on some path infinitely often a = 1"
-    assert not snp.check(system, query, reductions=(), max_configurations=5).is_refuted
-    found = snp.check(system, query, reductions=CONE)
-    assert found.is_proved and found.num_configurations == 2
-    assert found.reductions == ("cone of influence (2 of 3 neurons)",)
-    assert found.spikes.shape[1] == 3
-    found.replay()
-
-
 def test_symmetry_of_a_system():
     """Each client has a part of two neurons, one of which closes for a step."""
     pairs = [(f"c{i}", f"d{i}") for i in range(3)]
@@ -484,6 +465,7 @@ def test_by_default_only_where_the_graph_is_too_large(monkeypatch):
     assert found.replay().halted
 
 
+@pytest.mark.slow
 def test_random_runs_come_before_a_large_graph(monkeypatch):
     """They find what is reachable, not only halts, where a small graph does not show it."""
     monkeypatch.setattr(decide, "_FEW", 9)

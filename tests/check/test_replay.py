@@ -53,7 +53,7 @@ def test_a_loop_is_run_once_and_closes(model, query, options):
 
 
 def test_a_loop_of_a_cone_closes_in_what_the_query_reads():
-    """The last neuron collects spikes for ever."""
+    """The last neuron, outside the cone, collects spikes for ever, so that nothing is repeated."""
     system = snp.SpikingSystem(
         [
             snp.Neuron("a", 1, ["a -> a"]),
@@ -63,7 +63,11 @@ def test_a_loop_of_a_cone_closes_in_what_the_query_reads():
         [("a", "b"), ("b", "a"), ("a", "c")],
     )
     query = "on some path infinitely often a = 1"
-    verdict = snp.check(system, query, reductions=[snp.ConeOfInfluence()])
+    assert not snp.check(system, query, reductions=(), max_configurations=5).is_refuted
+    verdict = snp.check(system, query, reductions=snp.ConeOfInfluence())
+    assert verdict.is_proved and verdict.num_configurations == 2
+    assert verdict.reductions == ("cone of influence (2 of 3 neurons)",)
+    assert verdict.spikes.shape[1] == 3
     assert verdict.replay().steps == verdict.num_steps
     assert (verdict.spikes[verdict.loop] != verdict.spikes[-1]).any()
     with pytest.raises(AssertionError, match="does not close"):

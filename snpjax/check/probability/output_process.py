@@ -193,7 +193,8 @@ def log_probability(
     """
     if not isinstance(train, Tracer):
         _check_range(np.asarray(train), "`train` has")
-        train = jnp.asarray(train)
+    if not isinstance(train, jax.Array):
+        train = np.asarray(train)  # on the host, where no axis needs a program
     if isinstance(system, OutputProcess):
         if output is not None:
             raise ValueError("`output` belongs to `output_process`. Leave it out here.")
@@ -208,14 +209,9 @@ def log_probability(
         process = output_process(graph, output=output)
     rows = _rows(process, train)
     if logits is None:
-        logits = jnp.zeros((1, 1))
+        logits = np.zeros((1, 1))
     _check_logits(process, logits)
-    paths = rows.shape[2:]
-    logits = jnp.asarray(logits, float)
-    rows = rows.reshape(*rows.shape[:2], math.prod(paths))
-    found = _forward(process, rows, logits, halts).reshape(paths)
-    is_valid = jnp.all(jnp.isfinite(logits) | jnp.isneginf(logits))
-    return jnp.where(is_valid, found, jnp.nan)
+    return _forward(process, jnp.asarray(rows), jnp.asarray(logits, float), halts)
 
 
 def _check(graph: Graph) -> None:
@@ -317,9 +313,11 @@ def _edges(graph: Graph, block: slice, names: Sequence[str], found: _Situations)
     )
 
 
-def _rows(process: OutputProcess, train: Int[Array, "..."]) -> Int[Array, "steps outputs *paths"]:
+def _rows(
+    process: OutputProcess, train: Int[Array | np.ndarray, "..."]
+) -> Int[Array | np.ndarray, "steps outputs *paths"]:
     """The train with an axis for the outputs, checked."""
-    if not jnp.issubdtype(train.dtype, jnp.integer) and train.size:
+    if not jnp.issubdtype(train.dtype, np.integer) and train.size:
         raise ValueError(f"`train` is of {train.dtype}. Give the spikes of each step, integers.")
     columns = process.emitted.shape[1]
     rows = train[:, None] if process.is_single and train.ndim else train
@@ -359,11 +357,14 @@ def _check_logits(process: OutputProcess, logits: Any) -> None:
 @eqx.filter_jit
 def _forward(
     process: OutputProcess,
-    rows: Int[Array, "steps outputs paths"],
+    rows: Int[Array, "steps outputs *paths"],
     logits: Float[Array, "rules neurons"],
     halts: bool,
-) -> Float[Array, " paths"]:
-    """The forward algorithm, with sums of the smallest terms lost as in any sum of floats."""
+) -> Float[Array, "*paths"]:
+    """The forward algorithm, with sums of the smallest terms lost as in any sum of floats. One
+    program, also of what surrounds it: each piece of that would be compiled for each shape."""
+    shape = rows.shape[2:]
+    rows = rows.reshape(*rows.shape[:2], math.prod(shape))
     of_edges = _of_edges(process, logits)
     if halts:  # no step follows a halt
         stays = jnp.arange(len(of_edges)) >= len(of_edges) - jnp.sum(process.is_halting)
@@ -380,7 +381,9 @@ def _forward(
     after, _ = lax.scan(jax.checkpoint(body), before, rows)
     if halts:
         after = jnp.where(process.is_halting[:, None], after, -jnp.inf)
-    return _log_sums(after, jnp.zeros(size, jnp.int32), 1)[0]
+    found = _log_sums(after, jnp.zeros(size, jnp.int32), 1)[0].reshape(shape)
+    is_valid = jnp.all(jnp.isfinite(logits) | jnp.isneginf(logits))
+    return jnp.where(is_valid, found, jnp.nan)
 
 
 def _of_edges(
