@@ -267,7 +267,7 @@ def model_text(
 def _items(variant: Any) -> list[str]:
     """What a format without variants loses."""
     name = f"the variant {type(variant).__name__}"
-    if not isinstance(variant, SynapseDelays):
+    if not isinstance(variant, SynapseDelays) or not variant.delays:
         return [name]
     return [f"{name}: delay {delay} of ({s}, {t})" for (s, t), delay in variant.delays]
 

@@ -64,6 +64,7 @@ WEBSNAPSE = [
     ),
 ]
 PLINGUA = [
+    (SpikingSystem([Neuron("x")], variant=snp.SynapseDelays({})), ["the variant SynapseDelays"]),
     (SpikingSystem([Neuron("x")], [("x", "x", 3)]), ["weight 3 of synapse (x, x)"]),
     (
         SpikingSystem([Neuron("x", -2)], signed=True),
