@@ -14,7 +14,7 @@ from snpjax.io.losses import Losses
 from snpjax.io.native import write_native
 from snpjax.io.native.write import SCHEMA
 from snpjax.testing import dividing_systems, plastic_systems, systems
-from tests.io.test_native import any_variant
+from tests.io.tables.holdable import any_variant
 from tests.support.helpers import REPOSITORY
 
 

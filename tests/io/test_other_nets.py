@@ -13,9 +13,11 @@ from snpjax.io.formats import format_to_read, is_of_net
 from snpjax.io.read import read_net_source
 from snpjax.io.source import Source
 from snpjax.sleptsov import Petri, SleptsovNet, net_of_text
-from tests.io.test_sleptsov import NODES, PAGE, findings, parse, quietly, unnamed, written
+from tests.io.tables.mistakes import findings, quietly
+from tests.io.tables.nets import NODES, page
+from tests.io.test_sleptsov import parse, unnamed, written
 from tests.support.command import invoke
-from tests.support.sleptsov_seeds import GREATSPN, NET, PIPE, PM4PY, SEEDS, TAPN
+from tests.support.sleptsov_seeds import GREATSPN, NET, PIPE, PM4PY, TAPN
 
 
 petri_net = partial(net_of_text, rule=Petri())
@@ -30,6 +32,10 @@ def remarks(text: str, format: Any, **options: Any) -> tuple[SleptsovNet, list[s
     return net, [
         f"{d.line}:{d.column}: {d.message}" for w in found for d in w.diagnostics if d.line
     ]
+
+
+def errors(text: str, format: str, **options: Any) -> dict[str, str]:
+    return findings(format, text, **options)
 
 
 # Strict PNML
@@ -48,121 +54,6 @@ def transition(inside: str = "", attributes: str = "") -> str:
 
 def arc(inside: str = "", attributes: str = "") -> str:
     return NODES + ARC.format(attributes, inside)
-
-
-@pytest.mark.parametrize(
-    ("inside", "message"),
-    [
-        ("^<post-it/>", "<post-it> in <page> is not known"),
-        (place("^<bound><text>3</text></bound>"), "<bound> in <place> is not known"),
-        (place(attributes=' ^colour="red"'), "the attribute 'colour' of <place> is not known"),
-        (transition("^<clock/>"), "<clock> in <transition> is not known"),
-        (arc("^<speed><text>9</text></speed>"), "<speed> in <arc> is not known"),
-        (arc(attributes=' ^flow="2"'), "the attribute 'flow' of <arc> is not known"),
-        (place("<name ^lang='en'/>"), "the attribute 'lang' of <name> is not known"),
-        (place("<name><text>^<b/></text></name>"), "<b> in <text> is not known"),
-        (place("<name>^<letters/></name>"), "<letters> in <name> is not known"),
-        (place("^<q:name xmlns:q='other'/>"), "<q:name> in <place> is not known"),
-        (place(attributes=' ^xmlns="other"'), "the attribute 'xmlns' of <place>"),
-        (place("^<initialMarking>5</initialMarking>"), "'5' stands in <initialMarking> (write"),
-        ('^<place id="p">5</place>', "the text '5' stands in <place> (remove it)"),
-        (place("^<initialMarking/>"), "<initialMarking> has no <text>"),
-        (place("<initialMarking>^<text/></initialMarking>"), "the marking of 'p': '' is no"),
-        (
-            place("<initialMarking><text>1</text>^<text>2</text></initialMarking>"),
-            "a second <text> in <initialMarking>",
-        ),
-        (
-            place("<initialMarking><text>1</text></initialMarking>^<initialMarking/>"),
-            "a second <initialMarking> in <place> (remove one); first at",
-        ),
-        (
-            place("<initialMarking>^<text>1</text></initialMarking>", ' initialMarking="2"'),
-            "the marking of 'p' is declared twice, 1 and 2 tokens",
-        ),
-        ("^<net id='inner'/>", "<net> in <page> is a net inside a net"),
-        # Coloured content
-        (place("^<hlinitialMarking/>"), "<hlinitialMarking> in <place> is coloured content"),
-        (place("^<type><text>dot</text></type>"), "<type> in <place> is coloured content"),
-        (arc("^<hlinscription/>"), "<hlinscription> in <arc> is coloured content"),
-        (transition("^<condition/>"), "<condition> in <transition> is coloured content"),
-        ("^<declaration/>", "<declaration> in <page> is coloured content"),
-        (
-            place("<initialMarking><text>0</text>^<structure/></initialMarking>"),
-            "<structure> in <initialMarking> is coloured content",
-        ),
-        # Data of pm4py
-        (transition(attributes=' ^guard="x &gt; 1"'), "'guard' of <transition> is part of a net"),
-        (transition("^<readVariable/>"), "<readVariable> in <transition> is part of a net"),
-        # TAPAAL
-        (place(attributes=' ^invariant="&lt;= 3"'), "the invariant '<= 3' of place 'p': times"),
-        (transition(attributes=' ^urgent="true"'), "the urgent 'true' of transition 't': tim"),
-        (transition(attributes=' ^player="1"'), "games of two players are not supported"),
-        (transition("<player>^<value>1</value></player>"), "games of two players are not"),
-        (transition(attributes=' ^distribution="uniform"'), "distribution 'uniform' of trans"),
-        (transition(attributes=' ^weight="2.0"'), "the weight '2.0' of transition 't'"),
-        ('^<transportArc source="p" target="t"/>', "<transportArc> in <page> is a transport arc"),
-        (arc(attributes=' ^inscription="[1,4]"'), "the interval [1,4] of arc 'a'"),
-        (arc(attributes=' inscription="[0,inf):1" ^type="transport"'), "is a transport arc"),
-        (arc(attributes=' ^inscription="2" weight="3"'), "two weights, 3 and 2"),
-        (arc(attributes=' ^weight="batch"'), "the inscription of arc 'a': 'batch' is no"),
-        (
-            NODES + '^<inputArc id="a" source="t" target="p"/>',
-            "is an <inputArc>, but leads to a place (it must leave a place)",
-        ),
-        (
-            NODES + '^<outputArc id="a" source="p" target="t"/>',
-            "is an <outputArc>, but leads to a transition (it must leave a transition)",
-        ),
-        (
-            arc("<arctype><text>read</text></arctype>", ' ^type="inhibitor"'),
-            "two kinds, 'read' and 'inhibitor'",
-        ),
-        # PIPE
-        (place("<capacity>^<value>3</value></capacity>"), "bounded places are not supported"),
-        (place("<tagged>^<value>true</value></tagged>"), "tagged tokens are not supported"),
-        (transition("<rate>^<value>0.5</value></rate>"), "the rate '0.5' of transition 't': times"),
-        (
-            transition("<infiniteServer>^<value>true</value></infiniteServer>"),
-            "the infiniteServer 'true' of transition 't': times, rates and weights are not read",
-        ),
-        (transition("<timed>^<value>maybe</value></timed>"), "is 'maybe' (write true or false)"),
-        (
-            transition("<priority>^<value>3</value></priority>") + '<transition id="u"/>',
-            "a <priority> without a <timed>",
-        ),
-        (transition(attributes=' ^priority="3"'), "attributes `priority` that differ"),
-        (
-            transition(attributes=' ^priority="1"') + '<transition id="u" priority="0"/>',
-            "attributes `priority` that differ",
-        ),
-        (
-            transition("<timed><value>true</value></timed>") + '^<transition id="u"/>',
-            "transition 'u' has no <timed>, but others have",
-        ),
-        (
-            place("<initialMarking>^<value>Red,1,Blue,2</value></initialMarking>"),
-            "the marking of 'p' has tokens of another colour: coloured content (Red, Blue)",
-        ),
-        (
-            place("<initialMarking><value>Red,1</value></initialMarking>")
-            + '<place id="q"><initialMarking>^<value>Blue,1</value></initialMarking></place>',
-            "coloured content (Red, Blue)",
-        ),
-        (
-            place("<initialMarking>^<value>Red,1,2</value></initialMarking>"),
-            "'Red,1,2' is not a number, nor colours with the number of each",
-        ),
-        (arc("<inscription>^<value></value></inscription>"), "'' is not an integer"),
-        # Tina
-        (transition("^<delay><interval/></delay>"), "<delay> in <transition>: times, rates"),
-    ],
-)
-def test_what_could_change_a_net_is_refused_at_its_place(inside, message):
-    """The place is where ^ stands."""
-    found = findings(PAGE.format(f"\n{inside.replace('^', '')}"), "pnml")
-    assert list(found) == [f"2:{inside.index('^') + 1}"], found
-    assert message in found[f"2:{inside.index('^') + 1}"]
 
 
 @pytest.mark.parametrize(
@@ -196,7 +87,7 @@ def test_what_could_change_a_net_is_refused_at_its_place(inside, message):
     ],
 )  # fmt: skip
 def test_decoration_and_neutral_values_change_nothing(inside):
-    net, remarked = remarks(PAGE.format(inside), "pnml")
+    net, remarked = remarks(page(inside), "pnml")
     assert unnamed(net) == unnamed(petri_net("t: p ->"))
     assert remarked == []
 
@@ -236,17 +127,17 @@ def _at(x: object, y: object) -> str:
     ],
 )
 def test_positions_of_nodes(inside, positions):
-    net = parse(PAGE.format(inside), "pnml")
+    net = parse(page(inside), "pnml")
     assert net.notes.get("positions") == positions
     again = parse(written(net, "pnml"), "pnml")
     assert again.notes.get("positions") == positions
 
 
 def test_what_is_ignored_on_request_is_listed():
-    text = PAGE.format(f"\n{place('<bound><place/></bound>', ' colour=chr')}\n<post-it/>").replace(
+    text = page(f"\n{place('<bound><place/></bound>', ' colour=chr')}\n<post-it/>").replace(
         "=chr", '="red"'
     )
-    assert len(findings(text, "pnml")) == 3
+    assert len(errors(text, "pnml")) == 3
     net, remarked = remarks(text, "pnml", ignore_unknown=True)
     assert net == petri_net("t: p ->")
     assert [line.partition(" (")[0] for line in remarked] == [
@@ -256,7 +147,7 @@ def test_what_is_ignored_on_request_is_listed():
     ]
     # Of other elements it is known that they change the net.
     for inside in (place("<hlinitialMarking/>"), "<transportArc/>", transition("<readVariable/>")):
-        assert findings(PAGE.format(inside), "pnml", ignore_unknown=True)
+        assert errors(page(inside), "pnml", ignore_unknown=True)
 
 
 def test_what_is_dropped_on_request_is_listed():
@@ -264,8 +155,8 @@ def test_what_is_dropped_on_request_is_listed():
         '<place id="p" invariant="&lt;= 3"/><transition id="t" urgent="true"><rate><text>2</text>'
         "</rate><delay/></transition>" + ARC.format(' inscription="[1,4]" weight="2"', "")
     )
-    assert len(findings(PAGE.format(inside), "pnml")) == 5
-    net, remarked = remarks(PAGE.format(inside), "pnml", drop_time=True)
+    assert len(errors(page(inside), "pnml")) == 5
+    net, remarked = remarks(page(inside), "pnml", drop_time=True)
     assert net == petri_net("t: 2p ->")
     assert [line.partition(": ")[2] for line in remarked] == [
         "the invariant '<= 3' of place 'p' is dropped",
@@ -287,12 +178,12 @@ def test_what_is_dropped_on_request_is_listed():
     ],
 )
 def test_weights_of_tapaal(text, weight):
-    net = parse(PAGE.format(arc(attributes=text)), "pnml")
+    net = parse(page(arc(attributes=text)), "pnml")
     assert net.inputs.triples() == [(0, 0, weight)]
 
 
 def test_arcs_of_verifypn():
-    text = PAGE.format(
+    text = page(
         '<place id="p" initialMarking="4"/><place id="q"/><transition id="t"/>'
         '<inputArc source="p" target="t"><inscription><value>2</value></inscription></inputArc>'
         '<outputArc source="t" target="q" inscription="3"/>'
@@ -303,27 +194,27 @@ def test_arcs_of_verifypn():
 
 
 def test_types_of_nets():
-    core = PAGE.format(NODES).replace("ptnet", "http://www.pnml.org/version-2009/grammar/{}")
+    core = page(NODES).replace("ptnet", "http://www.pnml.org/version-2009/grammar/{}")
     assert parse(core.format("pnmlcoremodel"), "pnml").num_places == 1
     coloured = core.format("pnmlcoremodel").replace('<place id="p"/>', place("<type/>"))
-    assert "coloured content" in "".join(findings(coloured, "pnml").values())
-    (message,) = findings(core.format("symmetricnet"), "pnml").values()
+    assert "coloured content" in "".join(errors(coloured, "pnml").values())
+    (message,) = errors(core.format("symmetricnet"), "pnml").values()
     assert "high-level net" in message
-    assert list(findings(core.format("symmetricnet"), "pnml")) == ["1:19"]
+    assert list(errors(core.format("symmetricnet"), "pnml")) == ["1:19"]
 
 
 def test_several_nets():
     """What is wrong with others does not matter; those that TAPAAL composes are refused."""
     other = '<net id="m" type="symmetricnet"><declaration/></net>'
-    text = PAGE.format(NODES).replace("</pnml>", f"{other}</pnml>")
-    (message,) = findings(text, "pnml").values()
+    text = page(NODES).replace("</pnml>", f"{other}</pnml>")
+    (message,) = errors(text, "pnml").values()
     assert "the file has 2 nets (choose one by net=, --net: n, m)" in message
     assert parse(text, "pnml", net="n").num_places == 1
-    assert len(findings(text, "pnml", net="m")) == 2
+    assert len(errors(text, "pnml", net="m")) == 2
     assert parse(text.replace('id="m"', 'id="m" active="false"'), "pnml").num_places == 1
     shared = text.replace("<pnml>", '<pnml><shared-place name="p" initialMarking="1"/>')
     for net in (None, "n"):
-        (message,) = findings(shared, "pnml", net=net).values()
+        (message,) = errors(shared, "pnml", net=net).values()
         assert "components that share nodes (compose them in TAPAAL" in message
 
 
@@ -331,14 +222,14 @@ def test_shared_nodes_and_constants_of_tapaal():
     net = parse(TAPN[0], "tapn")
     assert net == petri_net("take: stock !4done -> 2done", {"stock": 2})
     text = TAPN[0].replace('<shared-place initialMarking="2"', '<shared-place initialMarking="3"')
-    (message,) = findings(text, "tapn").values()
+    (message,) = errors(text, "tapn").values()
     assert "the marking of 'stock' is declared twice, 2 and 3 tokens" in message
     text = TAPN[0].replace('value="2"', 'value="two"')
     assert "the inscription of arc 'o': 'two' is not an integer" in next(
-        iter(findings(text, "tapn").values())
+        iter(errors(text, "tapn").values())
     )
     text = TAPN[0].replace("<constant", '<shared-transition name="take" urgent="true"/><constant')
-    assert list(findings(text, "tapn")) == ["4:34"]
+    assert list(errors(text, "tapn")) == ["4:34"]
 
 
 # Final markings
@@ -376,32 +267,12 @@ def test_only_nets_have_final_markings():
     assert snp.check(system, 'eventually "final" = 1')
 
 
-@pytest.mark.parametrize(
-    ("inside", "message"),
-    [
-        ('<place idref="x"><text>1</text></place>', "names 'x', which is not a place"),
-        ('<place idref="t"><text>1</text></place>', "names 't', which is not a place"),
-        ('<place idref="p"><text>-1</text></place>', "a final marking of 'p' is -1"),
-        ('<place idref="p"/>', "does not set the tokens of 'p'"),
-        ('<place idref="p"><text>1</text></place>' * 2, "names 'p' twice"),
-        ('<place idref="p" weight="2"><text>1</text></place>', "'weight' of <finalPlace>"),
-        ("<transition/>", "<transition> in <marking> is not known"),
-    ],
-)
-def test_mistakes_of_final_markings(inside, message):
-    text = PAGE.format(NODES).replace(
-        "</net>", f"<finalmarkings><marking>{inside}</marking></finalmarkings></net>"
-    )
-    (found,) = findings(text, "pnml").values()
-    assert message.replace("finalPlace", "place") in found
-
-
 def test_final_markings_are_bounded():
     nodes = "".join(f'<place id="p{n}"/>' for n in range(2**13))
-    text = PAGE.format(nodes).replace(
+    text = page(nodes).replace(
         "</net>", f"<finalmarkings>{'<marking/>' * (2**12 + 1)}</finalmarkings></net>"
     )
-    (message,) = findings(text, "pnml").values()
+    (message,) = errors(text, "pnml").values()
     assert "4097 final markings of 8192 places are more than" in message
 
 
@@ -443,57 +314,6 @@ def test_groups_of_greatspn():
     assert pairs(net) == {("strong", "weak"), ("weak", "slow"), ("weak", "fast")}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("|0|", "^0", "this is no GreatSPN net"),
-        ("f   1", "^g   1", "the header begins with f"),
-        ("f   1   3", "f   1   ^x", "the number of places: 'x' is not an integer"),
-        ("f   1   3", "f   1   ^-3", "the number of places is -3"),
-        ("f   1   3", "f   1   99999999999", "the number of places is 99999999999"),
-        ("K 3", "K ^-7134", "the parameter 'K' has no value"),
-        ("K 3", "K ^3.5", "its value: '3.5' is not an integer"),
-        ("-1 1.0 1.0 1.2", "^-2 1.0 1.0 1.2", "there is no marking parameter 2 (there are 1;"),
-        ("-1 1.0 1.0 1.2", "^-10001 1.0 1.0 1.2", "place 'idle' is coloured content"),
-        ("-1 1.0 1.0 1.2", "-1 1.0 ^here 1.2", "a coordinate: 'here' is not a number"),
-        ("3.2 1.1 0", "3.2 1.1 0 ^1.0 1.0 C", "place 'done' is coloured content"),
-        ("3.2 1.1 0", "3.2 1.^1", "a layer, or the 0 after the last one is expected at the end"),
-        ("busy   ", "^idle   ", "the name 'idle' of a place is there twice"),
-        ("R 1.0", "R 2.0", "the rate 2 of transition 'fast': times, rates and weights"),
-        ("fast|x|y -1.0", "fast|x|y ^-2.0", "there is no rate parameter 2 (there are 1)"),
-        ("fast|x|y -1.0", "fast|x|y ^-1.5", "there is no rate parameter 1.5"),
-        ("fast|x|y -1.0", "fast|x|y ^-inf", "there is no rate parameter inf"),
-        ("fast|x|y -1.0", "fast|x|y ^nan", "the rate nan of transition 'fast'"),
-        ("fast|x|y -1.0", "fast|x|y ^-510", "the function of the marking as the rate of trans"),
-        ("fast|x|y -1.0", "fast|x|y ^fast", "'fast' is not a number"),
-        ("slow    1.0 1 ", "slow    1.0 ^4 ", "4 as the number of servers of transition 'slow'"),
-        ("slow    1.0 1 0", "slow    1.0 0 ^127", "the distribution of transition 'slow'"),
-        ("slow    1.0 1 0", "slow    1.0 0 ^3", "there is no group 3 (there are 2)"),
-        ("1.5 0.9 0\n", "1.5 0.9 0 ^1.0 1.0 [x=y]\n", "has a guard, coloured content"),
-        ("   2 1 1 0", "   2 ^4 1 0", "there is no place 4 (there are 3)"),
-        ("   2 1 1 0", "   ^0 1 1 0", "the weight of the input arc of transition 'slow' is 0"),
-        ("   2 1 1 0", "   2 1 1 0 ^0.0 0.0 <x>", "has a function, of colours or of the marking"),
-        (
-            "1.2 1.0\n   1\n",
-            "1.2 1.0\n   ^1x\n",
-            "the number of output arcs: '1x' is not an integer",
-        ),
-        ("G2 0.0 0.0 5", "G2 0.0 0.0 ^1", "a group of priority 1 after one of priority 1"),
-        ("   3 2 0 0\n   0\n   0\n", "   3 2 0 0\n   ^0", "unexpected end of file: the number of"),
-        ("   3 2 0 0\n   0\n   0\n", "   3 2 0 0\n   0\n   0\n^more", "there is more after the la"),
-    ],
-)
-def test_mistakes_of_greatspn_files(old, new, message):
-    """The place is where ^ stands, if it does."""
-    text = GREATSPN[0].replace(old, new, 1)
-    assert text != GREATSPN[0]
-    found = findings(text.replace("^", ""), "greatspn")
-    at = next(place for place, told in found.items() if message in told)
-    if "^" in text:
-        line, column = Source("model", text).position(text.index("^"))
-        assert at == f"{line}:{column}"
-
-
 def test_rates_of_greatspn_are_dropped_on_request():
     text = GREATSPN[0].replace("R 1.0", "R 2.0").replace("slow    1.0 1 ", "slow    0.5 4 ")
     text = text.replace("weak    1.0 1 1", "weak    * 0 127")
@@ -516,7 +336,7 @@ def test_levels_of_many_transitions_are_bounded():
         f'<transition id="t{n}"><timed><text>{str(n % 2 == 0).lower()}</text></timed></transition>'
         for n in range(2 * 2049)
     )
-    (message,) = findings(PAGE.format(members), "pnml").values()
+    (message,) = errors(page(members), "pnml").values()
     assert "more than 4194304 priorities between transitions" in message
 
 
@@ -565,18 +385,12 @@ def by_numbers(net: SleptsovNet) -> list[Any]:
     return [net.marking.tolist(), net.inputs.triples(), np.unique(net.priorities, axis=0).tolist()]
 
 
-def test_encodings_other_than_utf8():
-    text = PIPE[0].replace("a note", "\u00e9")
-    assert "is iso-8859-1, but it is read as UTF-8" in findings(text, "pipe")["1:31"]
-    assert parse(text.replace("iso-8859-1", "UTF-8"), "pipe") == parse(PIPE[0], "pipe")
-
-
 def test_the_commands(tmp_path):
     def run(*arguments: object) -> Any:
         return invoke(*arguments)
 
     odd = tmp_path / "odd.pnml"
-    odd.write_text(PAGE.format(place("<bound/>", ' initialMarking="1"')))
+    odd.write_text(page(place("<bound/>", ' initialMarking="1"')))
     timed = tmp_path / "timed.xml"
     timed.write_text(PIPE[0].replace("<value>1.0</value>", "<value>0.5</value>"))
     for *command, extra in (
@@ -610,12 +424,6 @@ def test_the_commands(tmp_path):
     assert result.exit_code == 2 and "no option --ignore-unknown" in result.output
 
 
-def test_every_seed_of_another_tool_is_written_as_pnml():
-    for format in ("tapn", "pipe", "greatspn"):
-        net = parse(SEEDS[format][0], format)
-        assert parse(written(net, "pnml"), "pnml") == net
-
-
 # Files of other tools that users sent
 
 
@@ -643,10 +451,10 @@ def test_the_type_and_the_default_delay_of_tina():
 def test_tapaal_may_repeat_ids_of_arcs():
     arcs = '<arc id="{}" source="p" target="t"/><arc id="{}" source="t" target="p"/>'
     for ids in (("a", "a"), ("p", "page")):
-        assert count(parse(PAGE.format(NODES + arcs.format(*ids)), "tapn")) == (1, 2)
+        assert count(parse(page(NODES + arcs.format(*ids)), "tapn")) == (1, 2)
     for text, format in ((arcs.format("a", "a"), "pnml"), ('<place id="p"/>', "tapn")):
         with pytest.raises(snp.ReadError, match="the id '[ap]' is there twice"):
-            parse(PAGE.format(NODES + text), format)
+            parse(page(NODES + text), format)
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from snpjax.io.plingua import read_plingua, write_plingua
 from snpjax.io.plingua.literals import Literals
 from snpjax.io.plingua.scan import comments
 from snpjax.io.source import Source
-from snpjax.testing import dividing_systems, guards, plastic_systems, systems
+from tests.io.tables.holdable import in_plingua
 from tests.io.test_plingua import GROWTH, RING
 from tests.io.test_plingua_families import check_same
-from tests.support.helpers import PAIR, SHARED, case_system, load_cases, many, needs_shared
+from tests.support.helpers import PAIR, SHARED, many, needs_shared
 
 
 def read(text, level="extended", families=False):
@@ -41,28 +41,6 @@ def check_reads_back(system):
     assert read(text, system.level) == system
 
 
-def test_pair():
-    text, losses = written(read(PAIR))
-    assert losses == []
-    assert (
-        text
-        == """@model<spiking_psystems>
-def main()
-{
-  @mu = p, q;
-  @ms(p) = a*2;
-  @ms(q) = a;
-  @marcs = (p, q), (q, p);
-  @mout = q;
-  [a --> a]'p "a{2}" :: 1;
-  [a --> #]'p;
-  [a --> a]'q;
-  [a*2 --> #]'q;
-}
-"""
-    )
-
-
 @pytest.mark.parametrize("text", [PAIR, RING, GROWTH])
 def test_own_files_read_back(text):
     check_reads_back(read(text))
@@ -76,10 +54,6 @@ def test_the_public_functions(tmp_path):
     with pytest.raises(snp.io.WriteError, match=r"weight 2 of synapse \(x, y\)"):
         snp.write(weighted, tmp_path / "weighted.pli")
     assert not (tmp_path / "weighted.pli").exists()
-
-
-def test_an_empty_system():
-    check_reads_back(SpikingSystem([]))
 
 
 def test_repeated_labels_and_wide_lists():
@@ -296,135 +270,6 @@ def test_names_that_are_no_labels():
     assert len(table) == 7
 
 
-@pytest.mark.parametrize(
-    ("system", "items"),
-    [
-        (SpikingSystem([snp.Neuron("x")], [("x", "x", 3)]), ["weight 3 of synapse (x, x)"]),
-        (
-            SpikingSystem([snp.Neuron("x", -2)], signed=True),
-            ["the declaration that counts may be negative", "the spikes of neuron 'x'"],
-        ),
-        (
-            SpikingSystem([snp.Neuron(x) for x in "xy"], input={"x": [1], "y": [0, 2]}),
-            ["the input of neuron 'y'"],
-        ),
-        (
-            SpikingSystem(
-                [snp.Neuron("x", 0, [snp.PlasticityRule(None, 1, "+", 1, ["y"])]), snp.Neuron("y")]
-            ),
-            ["neuron 'x', rule 1, the plasticity rule"],
-        ),
-        (SpikingSystem([snp.Neuron("x", label="y")]), ["label 'y' of neuron 'x'"]),
-        (
-            SpikingSystem([snp.Neuron("x")], rules_by_label={"z": ["a -> a"]}),
-            ["the rules of label 'z'"],
-        ),
-        (
-            SpikingSystem([snp.Neuron("x", 10**100, [snp.Rule("a+", 10**100, 1)])]),
-            ["the spikes of neuron 'x'", "neuron 'x', rule 1: a number of more than 100 digits"],
-        ),
-    ],
-)
-@pytest.mark.filterwarnings("ignore::snpjax.ModelWarning")
-def test_what_is_lost(system, items):
-    text, losses = written(system)
-    assert len(losses) == len(items)
-    for loss, item in zip(losses, items, strict=True):
-        assert loss.startswith(item) and loss.endswith(")")
-    read(text)
-
-
-@pytest.mark.filterwarnings("ignore::snpjax.ModelWarning")
-def test_a_guard_without_counts_is_lost():
-    system = SpikingSystem([snp.Neuron("x", 0, [snp.Rule(set(), 1, 1)])])
-    assert written(system)[1] == ["neuron 'x', rule 1, ∅/a -> a: its guard has no text (left out)"]
-
-
-# Every system that the language can hold
-
-
-def holdable(level):
-    """Random systems of the language: no weights, one input neuron, no zeros at a train's end."""
-
-    return systems(level=level, weights=False).map(only_one_input)
-
-
-def only_one_input(system):
-    return without_last_zeros(system.replace(input=dict(list(system.input.items())[:1])))
-
-
-def without_last_zeros(system):
-    trains = {name: tuple(np.trim_zeros(x, "b")) for name, x in system.input.items()}
-    return system.replace(input=trains)
-
-
-def one_of_each_label(system):
-    """Without weights, and without the neurons whose label another one bears before."""
-    first = {}
-    for neuron in system.neurons:
-        first.setdefault(neuron.label, neuron)
-    label_of = {neuron.name: label for label, neuron in first.items()}
-    return only_one_input(system).replace(
-        neurons=[snp.Neuron(x, n.spikes, n.rules) for x, n in first.items()],
-        synapses=[
-            (label_of[s], label_of[t])
-            for s, t, _ in system.synapses
-            if s in label_of and t in label_of
-        ],
-    )
-
-
-@st.composite
-def dynamic_systems(draw):
-    """Division and budding rules, and rules of labels that are still to come."""
-    old, new = ["p", "q", "r{1}"], ["s", "t{0,-2}", "5"]
-    labels = st.sampled_from([*old, *new])
-
-    def parents(label):  # a parent that keeps its label is written `None`
-        return st.none() | st.sampled_from([x for x in new if x != label])
-
-    def rule(label):
-        guard = draw(guards())
-        kind = draw(st.integers(0, 2))
-        if kind == 0:
-            return snp.DivisionRule(guard, draw(labels), draw(labels))
-        if kind == 1:
-            return snp.BuddingRule(guard, draw(labels), draw(parents(label)))
-        return snp.Rule(guard, draw(st.integers(1, 3)), 1, draw(st.integers(0, 2)))
-
-    rules = {label: [rule(label) for _ in range(draw(st.integers(0, 2)))] for label in [*old, *new]}
-    born = {"s", "t{0,-2}", "5"} & {
-        child
-        for its in rules.values()
-        for r in its
-        if not isinstance(r, snp.Rule)
-        for child in ((r.left, r.right) if isinstance(r, snp.DivisionRule) else (r.bud, r.parent))
-    }
-    # What gives birth may be unborn itself: such rules are the label's only while it is born.
-    by_label = {label: rules[label] for label in new if label in born and rules[label]}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", snp.ModelWarning)
-        return SpikingSystem(
-            [snp.Neuron(label, draw(st.integers(0, 3)), rules[label]) for label in old],
-            draw(st.lists(st.sampled_from([(x, y) for x in old for y in old]), unique=True)),
-            dictionary=draw(st.lists(st.tuples(labels, labels), max_size=3)),
-            rules_by_label=by_label,
-        )
-
-
-def check_dynamic(system):
-    text, losses = written(system)
-    again = read(text)  # also with losses
-    if not losses:  # a label may be born of one that is not
-        assert again == without_last_zeros(system)
-
-
-@given(dividing_systems().map(one_of_each_label) | dividing_systems() | plastic_systems())
-def test_systems_that_change_read_back(system):
-    """Inputs and outputs that name labels; what is lost leaves a file that can be read."""
-    check_dynamic(system)
-
-
 def test_inputs_and_outputs_are_labels_where_neurons_divide():
     rules = ["[a]_x -> []_y || []_z"]
     system = SpikingSystem(
@@ -441,16 +286,6 @@ def test_inputs_and_outputs_are_labels_where_neurons_divide():
     assert len(caught.value.diagnostics) == 1
 
 
-@given(holdable("extended") | holdable("strict"))
-def test_reads_back(system):
-    check_reads_back(system)
-
-
-@given(dynamic_systems())
-def test_dynamic_systems_read_back(system):
-    check_dynamic(system)
-
-
 def test_labels_that_only_unborn_neurons_create():
     """Their rules are lost together: a file with some of them would not be read."""
     divides = {"x": ["[a]_x -> []_y || []_y"], "y": ["[a]_y -> []_p || []_p"]}
@@ -458,45 +293,6 @@ def test_labels_that_only_unborn_neurons_create():
     text, losses = written(system)
     assert len(losses) == 2 and all("no neuron ever bears it" in loss for loss in losses)
     assert read(text).rules_by_label == {}
-
-
-@pytest.mark.slow
-@settings(max_examples=many(2000))
-@given(holdable("extended") | holdable("strict"))
-def test_two_thousand_systems_read_back(system):
-    check_reads_back(system)
-
-
-@pytest.mark.slow
-@settings(max_examples=many(2000))
-@given(dynamic_systems())
-def test_two_thousand_dynamic_systems_read_back(system):
-    check_dynamic(system)
-
-
-CASES = load_cases("spiking", schema="snpjax-case/1")
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_cases_read_back(case):
-    if case["theme"] == "invalid" or case["variant"] not in ("static", "division-budding"):
-        pytest.skip(f"{case['variant']} case, {case['theme']}")
-    system = case_system(case)
-    text, losses = written(system)
-    unnamed = SpikingSystem(
-        system.neurons,
-        system.synapses,
-        input={name: tuple(np.trim_zeros(x, "b")) for name, x in system.input.items()},
-        output=system.output,
-        dictionary=system.dictionary,
-        rules_by_label=system.rules_by_label,
-    )
-    is_plain = all(w == 1 for _, _, w in system.synapses) and len(system.input) < 2
-    assert is_plain == (not losses)
-    again = read(text)
-    if is_plain:
-        assert again == unnamed
-    assert [n.rules for n in again.neurons] == [n.rules for n in system.neurons]
 
 
 # Literal statements: as the grammar reads them, and so are mistakes
@@ -518,7 +314,7 @@ def check_as_the_grammar(text):
     assert outcome(text) == expected
 
 
-@given(holdable("extended"))
+@given(in_plingua("extended"))
 def test_literal_statements_are_read_as_by_the_grammar(system):
     text, _ = written(system)
     found = Literals(text).read(text.index("{") + 1, text.rindex("}"))
@@ -592,13 +388,6 @@ def test_long_failures_take_linear_time():
         + "y" * 200_000
     )
     assert "expected ';'" in str(outcome(f"@model<spiking_psystems>\ndef main() {{\n{body}\n}}\n"))
-
-
-def test_statements_too_long_for_the_grammar_are_refused(monkeypatch):
-    monkeypatch.setattr("snpjax.io.plingua.syntax.MAX_STATEMENT", 40)
-    body = "@mu = x; @ms(x) = a*(1+1);\n @ms(x) = a*(1+1+1+1+1+1+1+1+1+1+1+1+1+1+1);"
-    found = outcome(f"@model<spiking_psystems>\ndef main() {{\n{body}\n}}\n")
-    assert isinstance(found, str) and found.startswith("f:4:2: up to here there are more than")
 
 
 # Populations

@@ -1,6 +1,6 @@
 """Mistakes in cuSNP files."""
 
-from tests.io.tables.mistakes import Limit, Mistakes
+from tests.io.tables.mistakes import Limit, Mistakes, line_of
 
 
 PAIR = """2
@@ -16,13 +16,7 @@ PAIR = """2
 """
 
 
-def changed(row: str) -> str:
-    """The pair with another line of that number."""
-    number, _, line = row.partition(": ")
-    lines = PAIR.split("\n")
-    lines[int(number) - 1] = line
-    return "\n".join(lines)
-
+changed = line_of(PAIR)
 
 WHOLE = r"""
 §two⏎ ⇒ ^the number of neurons is 'two' (write an integer in digits)
@@ -68,7 +62,7 @@ LINES = r"""
 7: 0 a2 1 1 1 §1 ⇒ ^there is text after the rule: expected a rule
 8: 0 a1 1 0 §2 ⇒ ^neuron '0', rule 2: a forgetting rule has no delay
 5: 3 1 0 §1 ⇒ ; first at 5:3
-"""  # noqa: E501
+"""
 STRICT = r"""
 9: 1 a1 1 §2 0 ⇒ ^neuron '1', rule 1 produces 2 but consumes 1
 10: 1 §a3 2 0 0 ⇒ ^neuron '1', rule 2: the guard a{3} of a forgetting rule

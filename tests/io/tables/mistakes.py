@@ -9,7 +9,7 @@ from typing import Any
 import snpjax as snp
 from snpjax.io import Source
 from snpjax.io.formats import formats_of
-from snpjax.io.read import read_net_source, read_source
+from snpjax.io.read import model_text, read_net_source, read_source
 
 
 def read_text(format: str, text: str, level: str = "extended", **options: Any) -> Any:
@@ -25,6 +25,20 @@ def quietly(function: Callable[..., Any], *arguments: Any, **options: Any) -> An
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", snp.ModelWarning)
         return function(*arguments, **options)
+
+
+def read_silently(format: str, text: str, level: str = "extended", **options: Any) -> Any:
+    """The model of a text that is read without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return read_text(format, text, level, **options)
+
+
+def reread(format: str, model: Any, level: str = "extended") -> tuple[str, Any]:
+    """The text of a model in a format, without losses, and the model that is read from it."""
+    text, losses = quietly(model_text, model, format)
+    assert losses.items == []
+    return text, quietly(read_text, format, text, level)
 
 
 def findings(
@@ -60,7 +74,21 @@ def marked(text: str) -> tuple[str, list[str]]:
     return first, places
 
 
-def _unfolded(text: str) -> str:
+def line_of(text: str) -> Callable[[str], str]:
+    """A function of rows `number: line`, which gives the text with another line of that number."""
+
+    def change(row: str) -> str:
+        number, _, line = row.partition(": ")
+        lines = text.split("\n")
+        lines[int(number) - 1] = line
+        return "\n".join(lines)
+
+    return change
+
+
+def _unfolded(text: str, names: Mapping[str, str]) -> str:
+    for name, its_text in names.items():
+        text = text.replace(f"⟨{name}⟩", its_text)
     text = text.replace("⏎", "\n")
     text = re.sub(r"⟨(\\[xu]\w+)⟩", lambda match: match[1].encode().decode("unicode_escape"), text)
     return re.sub(r"⟨([^⟩]*)\*(\d+)⟩", lambda match: match[1] * int(match[2]), text)
@@ -71,11 +99,13 @@ class Mistakes:
     """Texts that a reader refuses, or reads with warnings.
 
     - `rows`: a line for each text: the text with § at each place, and after ` ⇒ ` a part of each
-      message in the order of the places; `^` stands for the beginning of a message. In texts ⏎
-      is a line end, ⟨9*500⟩ repeats and ⟨\\x00⟩ is a character. Rows may also be tuples.
+      message in the order of the places, or nothing; `^` stands for the beginning of a message. In
+      texts ⏎ is a line end, ⟨9*500⟩ repeats and ⟨\\x00⟩ is a character. Rows may also be tuples.
     - `inside`: the file around a text, in which ¤ stands for it, or a function that makes it.
     - `of`: `"errors"`, or `"warnings"` of files that are read.
-    - `level`: of validity; at level extended, texts that are wrong at level strict only are read.
+    - `names`: what ⟨name⟩ stands for.
+    - `options`: of the reader.
+    - `level`: of validity; texts of level strict have fewer errors at level extended, or none.
     """
 
     rows: str | Sequence[tuple[str, ...]]
@@ -83,6 +113,7 @@ class Mistakes:
     of: str = "errors"
     level: str = "extended"
     options: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def texts(self) -> list[tuple[str, list[str]]]:
         """Each text with its marks, and the parts of messages."""
@@ -91,7 +122,9 @@ class Mistakes:
             rows = [tuple(row.split(" ⇒")) for row in rows.strip("\n").split("\n")]
         around = self.inside
         wrap = around if callable(around) else lambda text: around.replace("¤", text)
-        return [(wrap(_unfolded(text)), [m.strip() for m in parts]) for text, *parts in rows]
+        return [
+            (wrap(_unfolded(text, self.names)), [m.strip() for m in parts]) for text, *parts in rows
+        ]
 
     def failures(self, format: str) -> list[str]:
         """What the reader of a format says other than the table, for each text that fails."""
@@ -101,13 +134,21 @@ class Mistakes:
             try:
                 found = findings(format, text, self.level, of=self.of, **self.options)
                 assert [*found] == places, f"at {places}, not at {found}"
-                for part, message in zip(parts, found.values(), strict=True):
+                for part, message in zip(parts, found.values(), strict=bool(parts)):
                     assert _is_in(part, message), f"{message!r} says nothing of {part!r}"
                 if self.level == "strict":
-                    quietly(read_text, format, text, **self.options)
+                    assert _num_errors(format, text) < len(places), "wrong at level extended, too"
             except Exception as error:
                 failures.append(f"{text[:300]!r}: {type(error).__name__}: {error}")
         return failures
+
+
+def _num_errors(format: str, text: str) -> int:
+    try:
+        quietly(read_text, format, text)
+    except snp.ReadError as error:
+        return len(error.diagnostics)
+    return 0
 
 
 def _is_in(part: str, message: str) -> bool:
