@@ -98,6 +98,7 @@ def programs(folder: Path) -> list[Path]:
     return sorted(entry.path for entry in compilation.entries(folder))
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing(counted, tmp_path):
     code = """
 from snpjax._tiered import programs

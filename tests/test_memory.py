@@ -28,7 +28,7 @@ placement = importlib.import_module("snpjax.scale.placement")
 EXHAUSTED = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 2 bytes.")
 ERRORS = [EXHAUSTED, MemoryError(), snp.NotEnoughMemory("no room")]
 UNIFORM = snp.UniformChoice(jr.key(7))
-BATCH = {"choice": UNIFORM, "paths": 14, "max_steps": 40}
+BATCH = {"choice": UNIFORM, "paths": 10, "max_steps": 12}
 OUT_OF_MEMORY = snp.RESULTS.out_of_memory
 
 
@@ -128,7 +128,7 @@ def test_paths_end_where_memory_runs_out(save, monkeypatch, small_pieces):
 
 def test_paths_with_starts_of_their_own(monkeypatch, small_pieces):
     starts = np.random.default_rng(0).integers(0, 4, (3, 10))
-    options = {"choice": UNIFORM, "paths": 10, "max_steps": 12, "initial": starts}
+    options = {**BATCH, "initial": starts}
     whole = snp.run(generator(), **options, save=snp.SAVE_ALL)
     calls = Calls(monkeypatch, "advance", "spread")
     for found in calls.each(lambda: snp.run(generator(), **options, throw=False)):
@@ -143,7 +143,7 @@ def test_paths_of_a_mesh(monkeypatch, small_pieces):
         assert_part(found, whole)
         for found in calls.each(lambda: snp.run(generator(), **options, throw=False))
     ]
-    assert short[0] == 14 and len(set(short)) > 2
+    assert short[0] == 10 and len(set(short)) > 2
 
 
 def test_systems_side_by_side(monkeypatch, small_pieces):
@@ -285,9 +285,18 @@ def test_a_history_is_dropped_when_memory_is_low(monkeypatch):
 # ---- what does not fit is refused ----
 
 
-@pytest.mark.parametrize("save", [snp.SAVE_ALL, snp.SAVE_OUTPUTS, snp.SAVE_FINAL])
-@pytest.mark.parametrize("paths", [None, 100, 1000])
-def test_what_is_needed_is_what_is_allocated(save, paths, monkeypatch):
+@pytest.mark.parametrize(
+    ("paths", "save"),
+    [
+        (None, snp.SAVE_ALL),
+        (None, snp.SAVE_OUTPUTS),
+        (None, snp.SAVE_FINAL),
+        (100, snp.SAVE_ALL),
+        (100, snp.SAVE_OUTPUTS),
+        (1000, snp.SAVE_FINAL),
+    ],
+)
+def test_what_is_needed_is_what_is_allocated(paths, save, monkeypatch):
     """Argument by argument, result by result; and what the compiler needs between."""
     monkeypatch.setattr(driver, "most_in_tile", lambda *_: None)
     monkeypatch.setattr(driver.Driver, "is_small", lambda *_: False)
@@ -383,6 +392,7 @@ def test_devices_of_a_mesh_share_the_memory_of_the_host(free):
         assert "`mesh=`" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_sums_take_as_many_paths_at_a_time_as_fit(free, monkeypatch):
     monkeypatch.setattr(streams, "most_in_tile", lambda *_: None)
     statistic = snp.scale.ComputedNumbers(most=8)
@@ -436,6 +446,7 @@ print(found.failure, found.paths, np.sum(found.result == snp.RESULTS.out_of_memo
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
 def test_a_run_under_a_limit_of_the_process():
     env = environment(JAX_DISABLE_MOST_OPTIMIZATIONS="1")

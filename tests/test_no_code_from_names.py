@@ -1,6 +1,7 @@
 """No name from a file, a query, a request or the environment becomes code."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,9 +80,17 @@ ATTRIBUTES_REVIEWED = {
 }
 
 
+#: Texts of which files without any need not be parsed.
+_PARTS = re.compile(
+    rf"(import|from) +({'|'.join(MODULES)})\b|(?<![.\w])({'|'.join(BUILTINS)})\("
+    rf"|\b({'|'.join(CALLS)})\(|\b(np|numpy)\.load\(|\byaml\.(unsafe_)?load\(|os\.(exec|spawn)"
+)
+
+
 def _calls(path: Path) -> Iterator[str]:
     """Imports and calls that make objects or processes of data."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    text = path.read_text()
+    for node in ast.walk(ast.parse(text)) if _PARTS.search(text) else ():
         modules = [x.name for x in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and not node.level:
             modules = [node.module or ""]
@@ -101,11 +110,12 @@ def _calls(path: Path) -> Iterator[str]:
 
 
 def _looks_up_by_computed_name(path: Path) -> bool:
-    return any(
+    text = path.read_text()
+    return "getattr(" in text and any(
         isinstance(node, ast.Call)
         and ast.unparse(node.func) == "getattr"
         and not isinstance(node.args[1], ast.Constant)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(ast.parse(text))
     )
 
 

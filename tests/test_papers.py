@@ -11,8 +11,8 @@ from tests.support.helpers import REPOSITORY, SHARED, needs_shared
 
 PAPERS = REPOSITORY / "examples" / "papers"
 SCRIPTS = sorted(path.stem for path in PAPERS.glob("*.py") if path.stem != "comparison")
-#: Those that take no more than three seconds.
-SHORT = {"sparse_formats", "sparse_representations"}
+#: Those that take no more than two seconds.
+SHORT = {"sparse_formats"}
 MEASURED = SHARED / "cases" / "proliferation" / "histograms"
 
 

@@ -12,7 +12,7 @@ from tests.support.helpers import REPOSITORY, needs_execution
 
 TUTORIALS = REPOSITORY / "docs" / "tutorials"
 NAMES = sorted(path.stem for path in TUTORIALS.glob("*.py"))
-#: Those that take no more than three seconds.
+#: Those that take about two seconds, or less.
 SHORT = {"nets_as_programs"}
 
 

@@ -721,11 +721,11 @@ def test_version_and_help():
 
 
 def test_a_process_of_which_nobody_reads_the_rest(native):
-    command = "run", native(RING), "--csv", "--steps", "2000"
-    first = succeed(*command).splitlines()[:3]
-    with started(sys.executable, "-m", "snpjax", *command) as process:
+    command = "-m", "snpjax", "run", native(RING), "--csv", "--steps", "2000"
+    with started(sys.executable, *command) as process:
         assert process.stdout is not None and process.stderr is not None
-        assert [process.stdout.readline().rstrip() for _ in first] == first
+        assert process.stdout.readline().startswith("step,n0,")
+        assert process.stdout.readline().startswith("0,1,0,0,1,")
         process.stdout.close()  # far more than a pipe holds is left
         said = process.stderr.read()  # a GPU's driver may have said something of its own
         assert "Traceback" not in said and "BrokenPipe" not in said

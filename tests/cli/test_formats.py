@@ -89,6 +89,7 @@ def test_train_writes_a_model_that_explains(tmp_path, monkeypatch):
 
 
 @needs_sklearn
+@pytest.mark.slow
 def test_timings_of_older_layouts_are_not_reported_on(tmp_path, monkeypatch):
     """Those of the set before are learned from, if they are of a CPU; others do not count."""
     monkeypatch.setattr(gaussian, "_STEPS", 5)
