@@ -30,7 +30,7 @@ def listed(draw):
 
 
 @pytest.mark.parametrize("layout", PARTITIONED)
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(listed(), st.sampled_from([1, 5]), st.booleans())
 def test_parts_have_one_shape(layout, edges, size, is_large):
     """Each part is the block of its targets, and all have the same static shape."""

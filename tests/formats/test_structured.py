@@ -144,7 +144,9 @@ def test_floats_are_refused(layout):
             call(jnp.ones(3, jnp.int32), accumulate=jnp.float32)
 
 
-@pytest.mark.parametrize("layout", FROM_EDGES)
+@pytest.mark.parametrize(
+    "layout", [pytest.param(x, marks=[pytest.mark.slow] * (x is BitDense)) for x in FROM_EDGES[:3]]
+)
 def test_dtypes_wide_and_narrow(layout):
     """Large and negative numbers, int64, int8, uint8 and bool."""
     dense = np.tri(40, 40, -28, dtype=np.int64)
