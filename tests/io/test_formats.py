@@ -1,4 +1,4 @@
-"""The table of formats, and formats that are written outside the package."""
+"""The table of formats, those that are written outside the package, and what a text tells."""
 
 from typing import get_args
 
@@ -18,8 +18,10 @@ from snpjax.io import (
     model_text,
 )
 from snpjax.io.formats import FORMATS
+from snpjax.io.kinds import told_by_text
 from snpjax.io.read import read_net_source, read_source
 from snpjax.sleptsov import SleptsovNet, net_of_text
+from tests.support.helpers import REPOSITORY
 
 
 def read_chain(source: Source, level: Level) -> snp.SpikingSystem:
@@ -195,3 +197,34 @@ def test_names_that_a_format_replaces_are_noted(format, names, name):
     assert losses.items == []
     assert (losses.renamed == []) == (tuple(again.names) == names and again.name == name)
     assert (f"name {name!r} of the system (left out)" in losses.renamed) == (again.name != name)
+
+
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("@model<spiking_psystems>\n", "plingua"),
+        ('{"neurons": []}', "websnapse"),
+        ("neurons:\n- id: n\n", "factory-yaml"),
+        ("<?xml version='1.0'?><pnml/>", "pnml"),
+        ("|0|\n|\nf 0 0 0 0 0 0 0\n", "greatspn"),
+        ('{"populations": []}', "json"),
+        ("populations:\n- name: a\n", "yaml"),
+        ("1 2\n3 4\n", "histogram"),
+        ("# a comment\n\n1 2 3\n", "cell types"),
+        ("1 2\n1 2 3\n", None),
+        ("1 2 3 4\n", None),
+        ("1 2\n# @model\n", "histogram"),
+        ("p cnf 3 2\n", None),
+        ("", None),
+    ],
+)
+def test_kinds_that_the_text_tells(text, kind):
+    told = told_by_text(Source("file", text))
+    assert (told and (told.format or told.kind)) == kind
+
+
+def test_python_names_its_functions():
+    with pytest.raises(snp.ReadError, match=r"this is a file of a net \(use: snp.read_net\)"):
+        snp.read(REPOSITORY / "examples" / "half.lsn")
+    with pytest.raises(snp.ReadError, match=r"a histogram \(use: snpjax.io.proliferation"):
+        snp.read_net(REPOSITORY / "examples" / "proliferation_initial.txt")

@@ -18,15 +18,14 @@ from snpjax.io.plingua.literals import Literals
 from snpjax.io.plingua.scan import comments
 from snpjax.io.source import Source
 from tests.io.tables.holdable import in_plingua
+from tests.io.tables.mistakes import findings, quietly, read_silently
 from tests.io.test_plingua import GROWTH, RING
 from tests.io.test_plingua_families import check_same
 from tests.support.helpers import PAIR, SHARED, many, needs_shared
 
 
 def read(text, level="extended", families=False):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", snp.ModelWarning)
-        return read_plingua(Source("f.pli", text), level, families=families)
+    return quietly(read_plingua, Source("f.pli", text), level, families=families)
 
 
 def written(system):
@@ -140,120 +139,47 @@ def test_a_table_may_not_give_a_name_that_a_repeated_label_makes():
         read_plingua(Source("f", repeated), "extended")
 
 
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ("p_1 = p 1", """p_1 = p 1 is not `label = "name"` (correct the line, or remove"""),
-        ('p_1 = "p\\q"', "is not `label"),
-        ('p-1 = "p"', "is not `label"),
-        ('p_1 = ""', "is not `label"),
-        (r'p_1 = "\ud800"', "half of a character"),
-        ('p_1 = "q"', "two labels have the name 'q'"),
-        ('q = "p_1"', "two labels have the name 'p_1'"),
-        ('fam = "q"', "two labels have the name 'q{1}'"),
-    ],
-)
-def test_tables_of_names_with_mistakes(line, message):
-    text, _ = written(SpikingSystem([snp.Neuron(name) for name in ("p 1", "q", "fam{1}", "q{1}")]))
-    wrong = text.replace('p_1 = "p 1"', line)
-    assert wrong != text
-    with pytest.raises(ReadError) as caught:
-        read(wrong)
-    (found,) = caught.value.diagnostics
-    assert (found.line, found.column) == (3, 4) and message in found.message
-    removed = text.replace('p_1 = "p 1"', 'other = "p 1"')
-    assert list(read(removed).names) == ["p_1", "q", "fam{1}", "q{1}"]
-
-
 TABLE = '/* names that are not labels of P-Lingua:\n   p_1 = "p 1" */\n'
 TABLE_OF_Q = TABLE.replace("p_1", "q").replace("p 1", "q 1")
 NEURONS = "@model<spiking_psystems>\n{}def main()\n{{\n  @mu = p_1, q;\n}}\n"
 
 
 @pytest.mark.parametrize(
-    "comment",
+    ("comment", "names"),
     [
-        TABLE,
-        TABLE.replace("Lingua:", "Lingua: \t"),
-        TABLE.replace("Lingua:\n  ", "Lingua:"),
-        TABLE.replace("Lingua:", "Lingua:\n"),
-        TABLE.replace("/* ", "/*\n"),
-        f"/* the old ones:\n{TABLE_OF_Q}{TABLE}",  # a comment ends at the first */
+        (TABLE, "p 1"),
+        (TABLE.replace("Lingua:", "Lingua: \t"), "p 1"),
+        (TABLE.replace("Lingua:\n  ", "Lingua:"), "p 1"),
+        (TABLE.replace("Lingua:", "Lingua:\n"), "p 1"),
+        (TABLE.replace("/* ", "/*\n"), "p 1"),
+        (f"/* the old ones:\n{TABLE_OF_Q}{TABLE}", "p 1"),  # a comment ends at the first */
+        # Only a comment that begins with the head is a table.
+        (f"/* {TABLE}", "p_1"),
+        (f"/* the old {TABLE[3:]}", "p_1"),
+        (TABLE.replace("/*", "/**"), "p_1"),
+        (TABLE.replace("Lingua:", "Lingua"), "p_1"),
     ],
 )
-def test_white_space_around_the_head_of_a_table_does_not_matter(comment):
-    read_without_warnings = read_plingua(Source("f", NEURONS.format(comment)), "extended")
-    assert list(read_without_warnings.names) == ["p 1", "q"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"/* {TABLE}",
-        f"/* the old {TABLE[3:]}",
-        TABLE.replace("/*", "/**"),
-        TABLE.replace("Lingua:", "Lingua"),
-    ],
-)
-def test_only_a_comment_that_begins_with_the_head_is_a_table(text):
-    found = read_plingua(Source("f", NEURONS.format(text)), "extended")
-    assert list(found.names) == ["p_1", "q"]
-
-
-def test_quoted_texts_contain_no_comments():
-    text = '"/* x */" /* "a" */ "\n/*b*/ "/*" /*/ c */ "/* d'
-    assert [comment[0] for comment in comments(text)] == ['/* "a" */', "/*b*/", "/*/ c */", "/* d"]
-
-
-def test_mistakes_in_tables_of_names_are_located():
-    def findings(tables):
-        with pytest.raises(ReadError) as caught:
-            read(NEURONS.format(tables))
-        head = "table of names: "
-        assert all(found.message.startswith(head) for found in caught.value.diagnostics)
-        return [
-            (found.line, found.column, found.message.removeprefix(head))
-            for found in caught.value.diagnostics
-        ]
-
-    twice = "label 'p_1' is listed twice (remove one of the lines); first at 3:4"
-    another = "a file has only one (move the lines of this one into the first one); first at 2:1"
-    fix = 'write `label = "name"` on a line for each label, or remove the comment'
-    assert findings(TABLE.replace(" */", '\n   p_1 = "p 2" */')) == [(4, 4, twice)]
-    assert findings(TABLE + TABLE_OF_Q) == [(4, 1, another)]
-    assert findings(TABLE + TABLE) == [(4, 1, another), (5, 4, twice)]
-    for entries in ("", " ", "\n\n "):
-        empty = f"/* names that are not labels of P-Lingua:{entries}*/\n"
-        assert findings(empty) == [(2, 1, f"it has no entries ({fix})")]
-    assert len(findings(TABLE + empty)) == 2
-
-
-def test_entries_for_unknown_labels_get_a_warning():
-    more = TABLE.replace(" */", '\n   other = "x"\n   q{1} = "y" */')
-    with pytest.warns(ReadWarning) as caught:
-        found = read_plingua(Source("f", NEURONS.format(more)), "extended")
-    assert list(found.names) == ["p 1", "q"]
-    (warning,) = caught
-    assert [f"{one}" for one in warning.message.diagnostics] == [
-        f"f:{line}:4: table of names: unknown label {label!r} (remove the line, or correct the "
-        "label)"
-        for line, label in ((4, "other"), (5, "q{1}"))
-    ]
+def test_which_comments_are_tables(comment, names):
+    assert list(read_silently("plingua", NEURONS.format(comment)).names) == [names, "q"]
 
 
 def test_a_neuron_of_a_population_has_no_name_of_its_own():
     family = NEURONS.replace("p_1, q;", "q{{i}} : 1<=i<=3;")
-    table = TABLE_OF_Q.replace(" */", '\n   q{2} = "two"\n   p{2} = "p 2" */')
-    text = family.format(table)
-    with pytest.warns(ReadWarning, match=r"f:5:4: .* unknown label 'p\{2\}'"):
-        listed = read_plingua(Source("f", text), "extended")
-    assert list(listed.names) == ["q 1{1}", "two", "q 1{3}"]
+    text = family.format(TABLE_OF_Q.replace(" */", '\n   q{2} = "two"\n   p{2} = "p 2" */'))
+    assert "unknown label 'p{2}'" in findings("plingua", text, of="warnings")["5:4"]
+    assert list(read(text, families=False).names) == ["q 1{1}", "two", "q 1{3}"]
     with pytest.warns(ReadWarning) as caught:
         found = read_plingua(Source("f", text), "extended", families=True)
     assert list(found.populations) == ["q 1"]
     first, second = caught[0].message.diagnostics
     assert "'q{2}' is one neuron of a population, which cannot have its own name (" in first.message
     assert "unknown label 'p{2}'" in second.message
+
+
+def test_quoted_texts_contain_no_comments():
+    text = '"/* x */" /* "a" */ "\n/*b*/ "/*" /*/ c */ "/* d'
+    assert [comment[0] for comment in comments(text)] == ['/* "a" */', "/*b*/", "/*/ c */", "/* d"]
 
 
 def test_names_that_are_no_labels():
@@ -576,21 +502,11 @@ def test_what_is_lost_of_populations():
     assert [n.name for n in read(text).neurons][2:4] == ["x{2}", "p q{0}"]
 
 
-def test_guards_that_are_too_large_are_losses():
-    far = snp.RuleTemplate([(5, np.array([9, 10**9]))], 1, 1)
-    text, losses = written(snp.PopulationSystem([snp.Population("x", 2, 0, [far])]))
-    rule = "population 'x', rule 1, {5..1000000000}/a -> a"
-    assert losses == [f"{rule}: its guard has no text (left out)"]
-    assert [len(neuron.rules) for neuron in read(text).neurons] == [1, 0]
-
-
 @needs_shared
 @pytest.mark.parametrize("name", ["sorting_network_6.pli", "sorting_network_1024.pli"])
 def test_samples_keep_their_families(name):
     source = Source(name, (SHARED / "samples" / "plingua" / name).read_text())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReadWarning)
-        system = read_plingua(source, "extended", families=True)
+    system = quietly(read_plingua, source, "extended", families=True)
     text, losses = written(system)
     assert losses == [] and len(text) < 1_000
     again = read(text, families=True)
@@ -603,11 +519,14 @@ def test_samples_keep_their_families(name):
         check_same(again, system.expand())
 
 
-def test_plasticity_of_populations_is_named():
+def test_rules_of_populations_that_are_lost():
+    far = snp.RuleTemplate([(5, np.array([9, 10**9]))], 1, 1)
+    text, losses = written(snp.PopulationSystem([snp.Population("x", 2, 0, [far])]))
+    rule = "population 'x', rule 1, {5..1000000000}/a -> a"
+    assert losses == [f"{rule}: its guard has no text (left out)"]
+    assert [len(neuron.rules) for neuron in read(text).neurons] == [1, 0]
     targets = {"p": snp.graphs.AllToAll(self_edges=False)}
-    rule = snp.PlasticityTemplate("a+", 1, "+-", 2, targets)
-    losses = Losses("P-Lingua")
-    text = write_plingua(snp.PopulationSystem([snp.Population("p", 3, 1, [rule])]), losses)
-    (item,) = losses.items
-    assert item == "population 'p', rule 1, the plasticity rule {1..}/a -> +-2 {p} (left out)"
-    assert "-->" not in text
+    change = snp.PlasticityTemplate("a+", 1, "+-", 2, targets)
+    text, losses = written(snp.PopulationSystem([snp.Population("p", 3, 1, [change])]))
+    rule = "population 'p', rule 1, the plasticity rule {1..}/a -> +-2 {p}"
+    assert losses == [f"{rule} (left out)"] and "-->" not in text

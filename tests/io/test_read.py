@@ -7,31 +7,11 @@ import warnings
 import numpy as np
 import pytest
 
-from snpjax import (
-    ALL,
-    ModelWarning,
-    Neuron,
-    Population,
-    PopulationSystem,
-    Projection,
-    RuleTemplate,
-    SpikingSystem,
-)
+from snpjax import ALL, ModelWarning, Population, PopulationSystem, Projection, RuleTemplate
 from snpjax.io import ReadError, ReadWarning, WriteError, read, source, write
 from snpjax.io.source import guard_or_error
+from tests.io.tables.pairs import PAIRS, SYSTEM
 from tests.support.helpers import PAIR
-
-
-NATIVE = """{"schema": "snpjax/1", "neurons": [
- {"id": "p", "spikes": 2, "rules": ["a^2/a -> a; 1", "a -> lambda"]},
- {"id": "q", "spikes": 1, "rules": ["a -> a", {"consume": 2, "produce": 0, "delay": 0}]}],
- "synapses": [["p", "q"], ["q", "p", 1]], "output": ["q"]}"""
-
-SYSTEM = SpikingSystem(
-    [Neuron("p", 2, ["a^2/a -> a; 1", "a -> lambda"]), Neuron("q", 1, ["a -> a", "a^2 -> lambda"])],
-    [("p", "q"), ("q", "p")],
-    output="q",
-)
 
 
 @pytest.fixture
@@ -54,28 +34,10 @@ def refused(path, **options):
     return message.removeprefix(str(path))
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("pair.pli", PAIR),
-        ("PAIR.PLI", PAIR),
-        ("pair.snp.json", NATIVE),
-        ("pair.json", NATIVE),
-        ("bom.pli", "\ufeff" + PAIR),
-        ("bom.json", "\ufeff" + NATIVE),
-        ("crlf.pli", PAIR.replace("\n", "\r\n")),
-        ("crlf.json", NATIVE.replace("\n", "\r\n")),
-    ],
-)
-def test_every_reader_gives_pair(file, name, text):
-    path = file(name, text)
-    assert read(path) == SYSTEM
-    assert read(str(path)) == SYSTEM
-
-
 def test_format_overrides_the_suffix(file):
     assert read(file("pair.txt", PAIR), format="plingua") == SYSTEM
-    assert read(file("pair.pli", NATIVE), format="native") == SYSTEM
+    assert read(file("pair.pli", PAIRS["native"]), format="native") == SYSTEM
+    assert read(file("pair.json", PAIRS["native"])) == SYSTEM
 
 
 def test_arguments_are_checked(file):
@@ -91,12 +53,6 @@ def test_positions_count_characters(file):
     assert refused(file("a.pli", b"\xef\xbb\xbf" + text.encode())).startswith(":3:15: expected '='")
 
 
-def test_level(file):
-    path = file("a.pli", PAIR.replace("(q,p)", "(q,q)"))
-    assert read(path).level == "extended"
-    assert refused(path, level="strict").startswith(":6:19: synapse (q, q)")
-
-
 def test_files_that_cannot_be_read(tmp_path, file):
     assert refused(tmp_path / "none.pli").startswith(": there is no such file")
     assert refused(tmp_path).startswith(": this is a folder")
@@ -110,7 +66,7 @@ def test_files_that_cannot_be_read(tmp_path, file):
         assert refused(file("empty.json", content)).startswith(": the file is empty")
     said = refused(file("esnp.pli", "@mu = p, q\n"), format="plingua")
     assert said.startswith(":1:1: there is no @model<spiking_psys") and 'format="esnp"' in said
-    assert "this is JSON" in refused(file("json.pli", NATIVE))
+    assert "this is JSON" in refused(file("json.pli", PAIRS["native"]))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
@@ -133,16 +89,6 @@ def test_large_files_are_refused_unread(tmp_path, monkeypatch):
     path.write_text(PAIR)
     monkeypatch.setattr(source, "MAX_FILE_BYTES", 100)
     assert "more than the 100" in refused(path)
-
-
-@pytest.mark.parametrize("length", range(0, len(PAIR) - 2, 7))
-def test_truncated_files(file, length):
-    refused(file("a.pli", PAIR[:length]))
-
-
-@pytest.mark.parametrize("length", range(0, len(NATIVE), 7))
-def test_truncated_json(file, length):
-    refused(file("a.json", NATIVE[:length]))
 
 
 def test_at_most_twenty_errors_are_shown(file):

@@ -107,14 +107,13 @@ def test_published_nets(case):
             assert suffix == ".msn" or by_name(other) == by_name(net), also
 
 
-def features() -> list[Any]:
+def entries(path: str) -> list[Any]:
     if not CASES.is_dir():
         return [pytest.param(None, marks=needs_shared, id="no-cases")]
-    entries = json.loads((CASES / "expected" / "features.json").read_text())
-    return [pytest.param(entry, id=entry["file"]) for entry in entries]
+    return [pytest.param(x, id=x["file"]) for x in json.loads((CASES / path).read_text())]
 
 
-@pytest.mark.parametrize("entry", features())
+@pytest.mark.parametrize("entry", entries("expected/features.json"))
 def test_rarer_syntax(entry):
     path = CASES / entry["file"]
     if "error" in entry:
@@ -139,14 +138,7 @@ def test_rarer_syntax(entry):
     assert marking == {**dict.fromkeys(places, 0), **entry["marking"]}
 
 
-def malformed() -> list[Any]:
-    if not CASES.is_dir():
-        return [pytest.param(None, marks=needs_shared, id="no-cases")]
-    entries = json.loads((CASES / "malformed" / "index.json").read_text())
-    return [pytest.param(entry, id=entry["file"]) for entry in entries]
-
-
-@pytest.mark.parametrize("entry", malformed())
+@pytest.mark.parametrize("entry", entries("malformed/index.json"))
 def test_published_mistakes(entry):
     with pytest.raises(snp.ReadError) as caught:
         snp.read_net(CASES / entry["file"])

@@ -1,23 +1,19 @@
 """Half of a character, which a text of Python may hold: no reader takes it, no writer writes it."""
 
 import re
-import warnings
-from pathlib import Path
 
 import pytest
 import yaml
 
 import snpjax as snp
 from snpjax.io import decoded
-from snpjax.io.formats import FORMATS
+from snpjax.io.formats import formats_of
 from snpjax.io.proliferation import read_model
-from snpjax.io.read import read_net_source, read_source
-from snpjax.io.source import Source
-from tests.support.fuzz_seeds import SEEDS
-from tests.support.sleptsov_seeds import SEEDS as NET_SEEDS
+from tests.io.tables.mistakes import findings, marked, quietly
+from tests.io.test_conformance import BOTH, READ, SEEDS
 
 
-#: By format: a text, in which what is between the marks is refused in place of a name.
+#: By format: a text, in which what stands between the marks is refused, at the first.
 ESCAPED = {
     "native": [
         r'{"schema": "snpjax/1", "neurons": [{"id": "a§\ud800§b"}]}',
@@ -39,46 +35,37 @@ ESCAPED = {
     "xmp": ["<content><x><id>a§&#xD800;§</id></x></content>"],
     "factory-xml": ["<content><x><id>a§&#56832;§</id></x></content>"],
     "lsn": ['1 0 0 0 0\n; snpjax {"places": ["a§\\ud800§"]}\n'],
-    "mcc": [NET_SEEDS["mcc"][0].split("# snpjax")[0] + '# snpjax {"name": "§\\ud800§"}\n'],
+    "mcc": [SEEDS["mcc"][0].split("# snpjax")[0] + '# snpjax {"name": "§\\ud800§"}\n'],
     "pnml": ['<pnml><net id="n"><page id="p"><place id="a§&#xD800;§"/></page></net></pnml>'],
     "tapn": ['<pnml><net id="n"><place id="a§&#xDFFF;§"/></net></pnml>'],
     "pipe": ['<pnml><net id="n"><place id="a§&#xDFFF;§"/></net></pnml>'],
 }
 
 
-def refused(text: str, format: str, holds: str) -> list[tuple[int | None, str]]:
-    """Columns and messages."""
-    read = read_net_source if holds == "net" else read_source
-    level = [] if holds == "net" else ["extended"]
-    with warnings.catch_warnings(), pytest.raises(snp.ReadError) as caught:
-        warnings.simplefilter("ignore", snp.ModelWarning)
-        read(Source("file", text), format, *level)
-    return [(found.column, found.message) for found in caught.value.diagnostics]
-
-
-@pytest.mark.parametrize("known", [x for x in FORMATS if x.reader], ids=lambda x: x.name)
-def test_half_a_character_is_refused_at_its_place(known):
-    for marked in ESCAPED.get(known.name, ()):
-        before, half, after = marked.split("§")
-        found = refused(before + half + after, known.name, known.holds)
-        column = len(before) - (before.rfind("\n") + 1) + 1
-        assert len(found) == 1 and found[0][0] is not None, found
-        assert column <= found[0][0] <= column + 2, found  # libyaml counts to the digits
-        words = "half of a character|invalid character|invalid Unicode"
-        assert re.search(words, found[0][1]), found
+@pytest.mark.parametrize("format", READ)
+def test_half_a_character_is_refused_at_its_place(format):
+    for row in ESCAPED.get(format, ()):
+        text, places = marked(row)
+        ((place, message),) = findings(format, text).items()
+        line, column = map(int, place.split(":"))
+        first = int(places[0].split(":")[1])
+        assert f"{line}:{first}" == places[0]
+        assert first <= column <= first + 2, message  # libyaml counts to the digits
+        assert re.search("half of a character|invalid character|invalid Unicode", message)
     # As a character of a text, which can come from a program only.
-    seed = (NET_SEEDS if known.holds == "net" else SEEDS)[known.name][0]
-    assert "half of a character" in refused(seed + "\udead", known.name, known.holds)[0][1]
+    seed = SEEDS[format][0]
+    (message,) = findings(format, seed + "\udead").values()
+    assert "half of a character" in message
     with pytest.raises(snp.ReadError, match="not UTF-8"):
         decoded("file", seed.encode() + "\udead".encode("utf-8", "surrogatepass"))
 
 
 def test_yaml_without_libyaml(monkeypatch):
     monkeypatch.delattr(yaml, "CSafeLoader")
-    for marked in ESCAPED["factory-yaml"]:
-        before, half, after = marked.split("§")
-        found = refused(before + half + after, "factory-yaml", "system")
-        assert [(column, "half" in text) for column, text in found] == [(len(before) + 1, True)]
+    for row in ESCAPED["factory-yaml"]:
+        text, places = marked(row)
+        ((place, message),) = findings("factory-yaml", text).items()
+        assert place == places[0] and "half" in message
 
 
 @pytest.mark.parametrize("suffix", [".json", ".yaml"])
@@ -106,23 +93,18 @@ def test_names_that_cannot_be_read_again_are_not_written(tmp_path, format):
             snp.write(system, target, format=format, lossy=True)
         assert not target.exists()
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", snp.ModelWarning)
-        snp.write(system, target, format=format, lossy=True)
-        assert snp.read(target, format=format).num_neurons == 1
+    quietly(snp.write, system, target, format=format, lossy=True)
+    assert quietly(snp.read, target, format=format).num_neurons == 1
 
 
 def test_nets_with_such_names_are_not_written(tmp_path):
     arcs = snp.sleptsov.Arcs.of([(0, 0, 1)])
     net = snp.SleptsovNet([1], inputs=arcs, outputs=arcs, place_names=("x\ud800",))
-    for format in (x.name for x in FORMATS if x.holds == "net" and x.writer):
-        if format != "hsn":
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", snp.ModelWarning)
-                target = Path(tmp_path / "file")
-                try:
-                    snp.write_net(net, target, format=format, lossy=True)
-                except ValueError as error:
-                    assert "half of a character" in str(error), format
-                else:  # it wrote an escape of its own
-                    assert snp.read_net(target, format=format).place_names[0].encode()
+    for format in (name for name in BOTH if name in formats_of("net")):
+        target = tmp_path / "file"
+        try:
+            quietly(snp.write_net, net, target, format=format, lossy=True)
+        except ValueError as error:
+            assert "half of a character" in str(error), format
+        else:  # it wrote an escape of its own
+            assert quietly(snp.read_net, target, format=format).place_names[0].encode()

@@ -92,8 +92,33 @@ WHOLE = r"""
 @model<spiking_psystems>⏎def main() {⏎@mu = x; }⏎§}⏎ ⇒ closes nothing
 @model<spiking_psystems>⏎def main() {⏎@mu = x; {⏎}§⏎ ⇒ opened at 2:12
 """
+#: Names that are not labels, in a comment.
+TABLES = r"""
+⟨head⟩ §p_1 = p 1 */⏎ ⇒ ^table of names: p_1 = p 1 is not `label = "name"` (correct the line, or remove
+⟨head⟩ §p_1 = "p\q" */⏎ ⇒ is not `label
+⟨head⟩ §p-1 = "p" */⏎ ⇒ is not `label
+⟨head⟩ §p_1 = "" */⏎ ⇒ is not `label
+⟨head⟩ §p_1 = "\ud800" */⏎ ⇒ half of a character
+⟨head⟩ §p_1 = "q" */⏎ ⇒ two labels have the name 'q'
+⟨head⟩ §q = "p_1" */⏎ ⇒ two labels have the name 'p_1'
+⟨head⟩ §fam = "q" */⏎ ⇒ two labels have the name 'q{1}'
+⟨head⟩ p_1 = "p 1"⏎§p_1 = "p 2" */⏎ ⇒ ^table of names: label 'p_1' is listed twice (remove one of the lines); first at 3:2
+⟨head⟩ p_1 = "p 1" */⏎§⟨head⟩ q = "q 1" */⏎ ⇒ ^table of names: a file has only one (move the lines of this one into the first one); first at 2:1
+⟨head⟩ p_1 = "p 1" */⏎§⟨head⟩ §p_1 = "p 1" */⏎ ⇒ ^table of names: a file has only one ⇒ is listed twice (remove one of the lines); first at 3:2
+§/* names that are not labels of P-Lingua:*/⏎ ⇒ ^table of names: it has no entries (write `label = "name"` on a line for each label, or remove the comment)
+§/* names that are not labels of P-Lingua: */⏎ ⇒ it has no entries
+§/* names that are not labels of P-Lingua:⏎⏎ */⏎ ⇒ it has no entries
+⟨head⟩ p_1 = "p 1" */⏎§/* names that are not labels of P-Lingua:⏎⏎ */⏎ ⇒
+"""  # noqa: E501
+UNKNOWN = r"""
+⟨head⟩ p_1 = "p 1"⏎   §other = "x"⏎   §q{2} = "y" */⏎ ⇒ ^table of names: unknown label 'other' (remove the line, or correct the label) ⇒ unknown label 'q{2}'
+"""  # noqa: E501
+_NAMED = "@model<spiking_psystems>\n¤def main()\n{\n  @mu = p_1, q, fam{1}, q{1};\n}\n"
+_HEAD = {"head": "/* names that are not labels of P-Lingua:\n"}
 MISTAKES = {
     "plingua": [
+        Mistakes(TABLES, _NAMED, names=_HEAD),
+        Mistakes(UNKNOWN, _NAMED, names=_HEAD, of="warnings"),
         Mistakes(BODIES, MAIN),
         Mistakes(STRICT, MAIN, level="strict"),
         Mistakes(WHOLE),
