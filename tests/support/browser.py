@@ -68,7 +68,6 @@ class Tab:
 
     def __init__(self, context, *, has_server):
         self.page, self.server = context.new_page(), None
-        self.begin(None)
         self.page.on("pageerror", lambda error: self.wrong.append(f"{error}\n{error.stack}"))
         self.page.on("dialog", self._answer)
         self.page.on("request", self._see)
@@ -78,29 +77,32 @@ class Tab:
             serve = partial(self.server.serve_forever, poll_interval=0.02)
             threading.Thread(target=serve, daemon=True).start()
 
-    def begin(self, address):
-        """Forget the test before. Until `leave`, only what begins with the address may be asked
-        for."""
-        self.address, self.wrong = address, []
+    def open(self, url, address):
+        """Replace the page of the test before. The new one may ask only for what begins with the
+        address."""
+        self.address, self.wrong, self.is_opening = address, [], True
         self.page.server, self.page.wrong = self.server, self.wrong
+        self.page.goto(url, wait_until="commit")
+        self.is_opening = False
+        self.page.wait_for_selector("body.ready")
 
     def _answer(self, dialog):
-        if dialog.type == "beforeunload" and self.address is None:
-            return dialog.accept()  # an edit is lost
+        if dialog.type == "beforeunload" and self.is_opening:
+            return dialog.accept()  # what the test before has edited is lost
         self.wrong.append(dialog.message)
         return dialog.dismiss()
 
     def _see(self, request):
-        if self.address and not request.url.startswith((self.address, "data:", "blob:")):
+        if not request.url.startswith((self.address, "data:", "blob:")):
             self.wrong.append(request.url)
 
     def leave(self):
-        """End what the test began: nothing of its page runs or asks any longer."""
-        self.address = None
+        """End what the test began. Its page stays until the next test opens its own, but no longer
+        asks the server, which has another model then."""
         self.page.unroute_all(behavior="ignoreErrors")
         if self.server is not None:
+            self.page.evaluate("void (fetch = () => new Promise(() => {}))")
             self.page.mouse.move(0, 0)
-            self.page.goto(f"{self.server.url}static/style.css")  # in the same process
             self.server.session.close()
 
     def close(self):
@@ -155,16 +157,15 @@ def visits(tabs):
         kind = url is None, is_shared, tuple(sorted(options.items()))
         tab = tabs.take(kind)
         used.append((kind, tab))
-        page = tab.page
+        page, address = tab.page, url and url.rpartition("/")[0]
         if url is None:
             tab.server.session = Session(name, text, query=query) if text else new_session()
-        tab.begin(tab.server.url if url is None else url.rpartition("/")[0])
+            url = address = tab.server.url
         page.set_viewport_size({"width": size[0], "height": size[1]})
         page.emulate_media(color_scheme=scheme, reduced_motion=motion)
         for file, script in (scripts or {}).items():
             page.route(f"**/{file}", partial(_answer, script=script))
-        page.goto(url or tab.server.url)
-        page.wait_for_selector("body.ready")
+        tab.open(url, address)
         return page
 
     yield open_page
