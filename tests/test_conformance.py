@@ -16,8 +16,8 @@ from snpjax import driver, scale
 from snpjax._tiered import tiered
 from snpjax._xla import precision
 from snpjax.machine import Leaping, Stacked, follows
-from snpjax.scale import checkpoint
-from snpjax.scale.mesh import PATHS as PATHS_AXIS
+from snpjax.scale import checkpoint  # to save when it is due
+from snpjax.scale.mesh import PATHS as PATHS_AXIS  # what the laws compare
 from snpjax_formats import Dense
 from tests.support.changing import Path
 from tests.support.computations import assert_computation
