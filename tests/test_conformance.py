@@ -19,7 +19,7 @@ from snpjax.machine import Leaping, Stacked, follows
 from snpjax.scale import checkpoint  # to save when it is due
 from snpjax.scale.mesh import PATHS as PATHS_AXIS  # what the laws compare
 from snpjax_formats import Dense
-from tests.support.changing import Path
+from tests.support.changing import Path, assert_rests
 from tests.support.computations import assert_computation
 from tests.support.long_calls import CountedCalls, Interrupted, short_chunks
 from tests.support.meshes import assert_same, assert_same_trajectory, mesh_of
@@ -83,6 +83,22 @@ def all_but(*names: str):
     return of(*(name for name in MACHINES if name not in names), slow=False)
 
 
+#: Of whose choices `rules` is not all, which take none, or whose arrays grow.
+WITHOUT_NUMBERS = [name for name in MACHINES if name.startswith("net")]
+WITHOUT_NUMBERS += [
+    "batch",
+    "rate network",
+    "plastic",
+    "plastic populations",
+    "astrocytes",
+    "division",
+    "budding",
+]
+#: Whose layout is not that of a model.
+WITHOUT_LAYOUT = [name for name in MACHINES if name.startswith("net")]
+WITHOUT_LAYOUT += ["division", "budding", "plastic", "plastic populations", "rate network"]
+
+
 def assert_same_runs(found: Any, expected: Any) -> None:
     """The same bits of all that was saved of every path."""
     if isinstance(expected, snp.spiking.Solutions):
@@ -111,6 +127,8 @@ def test_a_halted_state_is_a_fixed_point(subject):
     for path in halted:
         assert again[path].steps == 0
         assert_same(again[path].trajectory.final, subject.solutions[path].trajectory.final)
+    if isinstance(subject.batch, snp.SolutionBatch):
+        assert_rests(subject.batch)
 
 
 def test_a_batch_is_its_single_runs(subject):
@@ -124,6 +142,8 @@ def test_a_batch_is_its_single_runs(subject):
         if subject.entry.has_choices:
             choice = Path(choice, jnp.asarray(path))
         alone = subject.run(choice=choice)
+        if subject.name == "system":
+            assert subject.batch.intervals().tolist()[path] == alone.interval()
         assert alone.saved == solution.saved and alone.trajectory.steps == solution.steps
         for part in ("final", "states", "outputs", "details", "result"):
             assert_same(getattr(alone.trajectory, part), getattr(solution.trajectory, part))
@@ -135,6 +155,17 @@ def assert_same_run_of_system(one: snp.Solution, other: snp.Solution) -> None:
     for name in ("configurations", "timer_history", "pending_history", "rules", "emissions"):
         assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
     assert one.spike_trains.tolist() == other.spike_trains.tolist()
+
+
+@all_but(*WITHOUT_NUMBERS)
+def test_given_choices_replay_a_path(subject):
+    for solution in subject.solutions:
+        rules = solution.productions if subject.name == "numerical system" else solution.rules
+        table = np.full((STEPS, *rules.shape[1:]), snp.NO_RULE)
+        table[: solution.steps] = rules
+        replay = subject.run(subject.model, choice=snp.GivenChoices(table))
+        for part in ("final", "states", "outputs", "details"):
+            assert_same(getattr(replay.trajectory, part), getattr(solution.trajectory, part))
 
 
 @tiered()
@@ -219,11 +250,7 @@ def test_every_third_configuration(subject):
         assert_same(one.outputs, whole.outputs)
 
 
-NO_LAYOUT = [name for name in MACHINES if name.startswith("net")]
-NO_LAYOUT += ["division", "budding", "plastic", "plastic populations", "rate network"]
-
-
-@all_but(*NO_LAYOUT)
+@all_but(*WITHOUT_LAYOUT)
 def test_another_layout_changes_no_bit(subject):
     assert_same_runs(subject.run(subject.model, layout=Dense, **subject.paths), subject.batch)
 

@@ -224,7 +224,7 @@ def test_every_primitive_does_what_the_compiled_program_does(name):
     function, *strategies = CASES[name]
     jitted = jax.jit(function)
 
-    @settings(max_examples=25)
+    @settings(max_examples=12)
     @given(st.tuples(*strategies))
     def holds(arguments):
         with jax.enable_x64(name == "wide"), np.errstate(all="ignore"):

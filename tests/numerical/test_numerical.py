@@ -171,14 +171,6 @@ def test_a_step_and_its_names():
             lookup()
 
 
-def test_runs_go_on_from_a_state():
-    system = example_of_wu()
-    whole = snp.run(system, max_steps=7, choice=UNIFORM)
-    first = snp.run(system, max_steps=3, choice=UNIFORM)
-    second = snp.run(system, max_steps=4, choice=UNIFORM, initial=first.state)
-    np.testing.assert_array_equal(second.state.values, whole.state.values)
-
-
 def test_what_is_not_applicable_is_refused():
     solution = snp.run(example_of_wu(), choice=snp.GivenChoices([[0, 2, 0, 0, 0]]), throw=False)
     assert solution.result == snp.RESULTS.choice_refused and solution.steps == 0

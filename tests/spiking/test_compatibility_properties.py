@@ -100,6 +100,7 @@ def test_reduced_guards(guard, modulo):
 
 
 @pytest.mark.parametrize("name", FEW)
+@settings(max_examples=15)
 @given(any_systems, of_rules(), seeds)
 def test_random_path_is_a_path_of_the_reference(name, system, options, seed):
     check_random_path(with_options(name, system, options), seed)
@@ -107,7 +108,7 @@ def test_random_path_is_a_path_of_the_reference(name, system, options, seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=many(400), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(400, part=32), suppress_health_check=[HealthCheck.too_slow])
 @given(any_systems, of_rules(), seeds)
 def test_runs_of_many_systems(name, system, options, seed):
     system = with_options(name, system, options)
@@ -150,7 +151,7 @@ FORMS = [ELL, Float32Dense, Transition(Dense), Transition(CSR)]
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=many(20, part=3), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(20, part=10), suppress_health_check=[HealthCheck.too_slow])
 @given(any_systems, systems(max_neurons=6, max_delay=0, signed=None), of_rules(), seeds)
 def test_every_form_gives_the_same_integers(form, name, system, without_delays, options, seed):
     """Or refuses: the order of synapses, and sums of emissions that floats do not hold."""

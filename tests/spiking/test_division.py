@@ -52,6 +52,7 @@ def doubling(**more):
     return with_ballast(system)
 
 
+@pytest.mark.slow
 @settings(max_examples=3)
 @given(systems, seeds)
 def test_room_grows_without_a_trace(system, seed):
@@ -216,7 +217,7 @@ def test_graphs_of_published_systems(case):
 
 
 @pytest.mark.slow
-@settings(max_examples=5)
+@settings(max_examples=2)
 @given(systems, seeds)
 def test_more_neurons_change_nothing(system, seed):
     """Isolated ones, and room; a path depends on nothing else, where slots keep their numbers."""

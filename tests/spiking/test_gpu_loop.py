@@ -98,6 +98,7 @@ def assert_equal(found: snp.Solution, wanted: snp.Solution, save: snp.Save) -> N
         assert np.array_equal(found.emissions, wanted.emissions)
 
 
+@settings(max_examples=8)
 @given(small_systems)
 def test_weighted_systems_run_as_the_reference(system):
     system = with_ballast(system)
@@ -105,9 +106,9 @@ def test_weighted_systems_run_as_the_reference(system):
     assert_same_run(solution, reference.run(system, max_steps=MAX_STEPS))
 
 
-@pytest.mark.parametrize("layout", [BitDense, Sum])
+@pytest.mark.parametrize("layout", [BitDense, pytest.param(Sum, marks=pytest.mark.slow)])
 @given(plain_systems)
-@settings(max_examples=many(80))
+@settings(max_examples=many(80, part=20))
 def test_every_layout_runs_as_the_reference(layout, system):
     system = with_ballast(system, weight=1)
     solution = snp.run(striding(snp.lower(system, layout=layout)), max_steps=MAX_STEPS)
@@ -115,7 +116,7 @@ def test_every_layout_runs_as_the_reference(layout, system):
 
 
 @given(plain_systems)
-@settings(max_examples=many(80))
+@settings(max_examples=many(80, part=20))
 def test_systems_without_delay_run_as_the_reference(system):
     neurons = [
         replace(neuron, rules=tuple(replace(rule, delay=0) for rule in neuron.rules))
@@ -138,9 +139,9 @@ def test_systems_without_delay_run_as_the_reference(system):
     assert_same_run(solution, reference.run(system, max_steps=MAX_STEPS))
 
 
-@pytest.mark.parametrize("save", SAVES)
+@pytest.mark.parametrize("save", [SAVES[0], pytest.param(SAVES[1], marks=pytest.mark.slow)])
 @given(system=small_systems, cut=st.integers(0, MAX_STEPS))
-@settings(max_examples=many(80))
+@settings(max_examples=many(80, part=20))
 def test_a_run_that_is_continued_saves_the_same(save, system, cut):
     """The state in between has neurons that are closed, and input is left."""
     lowered = snp.lower(with_ballast(system), layout=ELL)
@@ -152,7 +153,7 @@ def test_a_run_that_is_continued_saves_the_same(save, system, cut):
 
 
 @given(st.lists(st.integers(0, 9), min_size=8, max_size=8))
-@settings(max_examples=many(80))
+@settings(max_examples=many(80, part=20))
 def test_families_and_runs_sort(numbers):
     """Every number reaches a neuron of all, those by intervals, and rules that consume all."""
     lowered, n = snp.lower(sorter(numbers)), len(numbers)
@@ -196,7 +197,10 @@ def many_neurons(size: int, seed: int, *, in_runs: bool) -> snp.PopulationSystem
     )
 
 
-@pytest.mark.parametrize("layout", [ELL, BitGather, BitDense, Interval])
+@pytest.mark.parametrize(
+    "layout",
+    [ELL, Interval, *(pytest.param(x, marks=pytest.mark.slow) for x in (BitGather, BitDense))],
+)
 def test_neurons_of_several_programs(layout):
     lowered = snp.lower(many_neurons(1500, 3, in_runs=layout is Interval), layout=layout)
     sharing = gpu_loop.sharing_of(unwatched(lowered).program, CORES)

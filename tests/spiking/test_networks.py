@@ -30,6 +30,9 @@ from tests.support.helpers import many
 
 KINDS = {"plasticity": plastic_systems(), "division": dividing_systems()}
 each_kind = pytest.mark.parametrize("kind", KINDS)
+mostly_plastic = pytest.mark.parametrize(
+    "kind", ["plasticity", pytest.param("division", marks=pytest.mark.slow)]
+)
 seeds = st.integers(0, 1000)
 MAX_CONFIGURATIONS = 40
 PATHS = 3
@@ -62,8 +65,8 @@ def test_runs_equal_the_reference(kind, data, seed):
     check_runs(drawn(data, kind), seed)
 
 
-@each_kind
-@settings(max_examples=6)
+@mostly_plastic
+@settings(max_examples=5)
 @given(st.data())
 def test_graphs_equal_the_reference(kind, data):
     check_graph(drawn(data, kind))
@@ -71,7 +74,7 @@ def test_graphs_equal_the_reference(kind, data):
 
 @each_kind
 @pytest.mark.slow
-@settings(max_examples=many(2_000, part=20), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(2_000, part=50), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), seeds)
 def test_runs_of_two_thousand_systems(kind, data, seed):
     check_runs(drawn(data, kind), seed)
@@ -79,14 +82,14 @@ def test_runs_of_two_thousand_systems(kind, data, seed):
 
 @each_kind
 @pytest.mark.slow
-@settings(max_examples=many(2_000, part=20), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(2_000, part=100), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_graphs_of_two_thousand_systems(kind, data):
     check_graph(drawn(data, kind))
 
 
-@pytest.mark.parametrize("kind", ["plasticity", pytest.param("division", marks=pytest.mark.slow)])
-@settings(max_examples=5)
+@mostly_plastic
+@settings(max_examples=2)
 @given(st.data(), seeds)
 def test_paths_of_a_batch_are_runs(kind, data, seed):
     """Those of given choices are the computations they are of, of different lengths; random ones
@@ -108,7 +111,7 @@ def test_paths_of_a_batch_are_runs(kind, data, seed):
 
 @pytest.mark.slow
 @each_kind
-@settings(max_examples=5)
+@settings(max_examples=2)
 @given(st.data(), seeds)
 def test_witnesses_are_replayed(kind, data, seed):
     system = drawn(data, kind)

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings, strategies as st
 from jax.sharding import Mesh, PartitionSpec
 
 import snpjax as snp
+from snpjax._tiered import tiered
 from snpjax.choice import NO_RULE, knows_numbers
 from snpjax.results import has_failed
 from snpjax.simulate import Simulation
@@ -83,8 +84,7 @@ def observe(carry, _, record):
     return jax.tree.map(lambda x, y: jnp.where(record.made[None], x, y), new, carry)
 
 
-@jax.jit
-def run(machine, state, choice, path):
+def steps_of(machine, state, choice, path):
     dtype, paths = state.spikes.dtype, state.step.shape
     carry = jnp.zeros((len(machine.program.outputs), *paths), dtype), jnp.zeros_like(state.spikes)
     simulate = partial(snp.simulate, max_steps=STEPS, observe=observe)
@@ -105,13 +105,23 @@ def run(machine, state, choice, path):
     )(machine, state, choice, carry, path)
 
 
+run = jax.jit(steps_of)
+#: The steps on one device, which are few: they are not compiled.
+evaluated = tiered()(steps_of)
+
+
 def simulated(machine, choice, paths=None):
     """The end of a run, and what `observe` makes of it; of the paths 0, 1, ... or of one."""
     state, path = machine.init(), jnp.zeros((), jnp.uint32)
     if paths is not None:
         state = jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, paths)), state)
         path = jnp.arange(paths, dtype=jnp.uint32)
-    return jax.tree.map(np.asarray, run(machine, state, choice, path))
+    call = run if isinstance(machine, PartitionedMachine) else evaluated
+    return jax.tree.map(np.asarray, call(machine, state, choice, path))
+
+
+def slow(*values):
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 def assert_same(one, many, size=NEURONS):
@@ -148,21 +158,21 @@ def busy(*, rules=("a^2 -> a", "a -> a"), **options):
     return quietly(snp.SpikingSystem, neurons, arcs, output=["3", "249"], **options)
 
 
-@pytest.mark.parametrize("layout", [ELL, SlicedELL, Hybrid, CSR, Compressed, Dense])
+@pytest.mark.parametrize("layout", [ELL, Dense, *slow(SlicedELL, Hybrid, CSR, Compressed)])
 @settings(max_examples=8)
 @given(spread_systems)
 def test_layouts(layout, system):
     compared(system, snp.FirstChoice(), mesh_of(4), layout)
 
 
-@pytest.mark.parametrize("layout", [BitGather, BitDense, Float32Dense])
+@pytest.mark.parametrize("layout", [BitGather, *slow(BitDense, Float32Dense)])
 def test_layouts_of_bits(layout):
     """Emissions of at most one spike travel as bits."""
     end = compared(busy(), snp.UniformChoice(jr.key(3)), mesh_of(4), layout)
     assert end.carry[0].any() and end.state.step == STEPS
 
 
-@pytest.mark.parametrize("mesh", [(1,), (2,), (4,), (2, 2)])
+@pytest.mark.parametrize("mesh", [(2, 2), *slow((1,), (2,), (4,))])
 @settings(max_examples=8)
 @given(spread_systems, st.integers(0, 2**32 - 1))
 def test_meshes(mesh, system, seed):
@@ -231,8 +241,14 @@ PROJECTIONS = {
 }
 
 
-@pytest.mark.parametrize("layout", ["auto", ELL])
-@pytest.mark.parametrize("kind", PROJECTIONS)
+@pytest.mark.parametrize(
+    "kind, layout",
+    [
+        pytest.param(kind, layout, marks=[] if kind == default else pytest.mark.slow)
+        for layout, default in (("auto", "structured"), (ELL, "listed"))
+        for kind in PROJECTIONS
+    ],
+)
 def test_populations(kind, layout, monkeypatch):
     monkeypatch.setattr(graphs, "_BLOCK", 16)
     system = populations(PROJECTIONS[kind])
@@ -293,7 +309,9 @@ for name, options in {
     VARIANTS[name] = busy(rules=RULES, compatibility=Compatibility(**options))
 
 
-@pytest.mark.parametrize("kind", VARIANTS)
+@pytest.mark.parametrize(
+    "kind", ["anti", "repeated", *slow("exhaustive", "reopened", "closed", "clamped")]
+)
 @pytest.mark.parametrize("closed", [0, 64])
 def test_variants(kind, closed):
     """Of all neurons the first one of a part is the one that closes, or one of another part."""

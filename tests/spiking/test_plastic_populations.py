@@ -133,7 +133,7 @@ def test_runs_as_neuron_by_neuron(system, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(40, part=3))
+@settings(max_examples=many(40, part=8))
 @given(plastic_populations(), seeds)
 def test_many_run_as_neuron_by_neuron(system, seed):
     check_runs(system, seed)
@@ -174,7 +174,7 @@ def test_explored_as_neuron_by_neuron():
 
 
 @pytest.mark.slow
-@settings(max_examples=many(20, part=3))
+@settings(max_examples=many(20, part=7))
 @given(plastic_populations())
 def test_many_are_explored_as_neuron_by_neuron(system):
     check_explored(system)

@@ -197,7 +197,7 @@ def test_equals_the_system_neuron_by_neuron(system, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(40, part=3))
+@settings(max_examples=many(40, part=8))
 @given(population_systems(), seeds)
 def test_equals_many_systems_neuron_by_neuron(system, seed):
     check_neuron_by_neuron(system, seed)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import snpjax as snp
-from snpjax.spiking import Transition, TransitionMatrix, initial_state, lower, step
+from snpjax.spiking import Transition, TransitionMatrix, step
 from snpjax.testing import reference, rules, systems
 from snpjax_formats import (
     COO,
@@ -59,6 +59,7 @@ def rebuilt(system, *, neurons=None, synapses=None, input=None, output=None):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=15)
 @given(any_systems)
 def test_first_choice_equals_reference(layout, system):
     system = with_ballast(system)
@@ -67,6 +68,7 @@ def test_first_choice_equals_reference(layout, system):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=15)
 @given(any_systems, seeds)
 def test_random_path_is_a_path_of_the_reference(layout, system, seed):
     system = with_ballast(system)
@@ -80,59 +82,7 @@ def test_random_path_is_a_path_of_the_reference(layout, system, seed):
     assert_same_run(solution, replay)
 
 
-@given(small_systems, seeds)
-def test_given_choices_replay_any_path(system, seed):
-    system = with_ballast(system)
-    choice = snp.UniformChoice(jr.key(seed))
-    solution = snp.run(system, choice=choice, max_steps=MAX_STEPS)
-    rows = np.full((MAX_STEPS, len(system.neurons)), snp.NO_RULE)
-    rows[: solution.steps] = solution.rules
-    replay = snp.run(system, choice=snp.GivenChoices(rows), max_steps=MAX_STEPS)
-    assert replay.configurations.tolist() == solution.configurations.tolist()
-    assert replay.emissions.tolist() == solution.emissions.tolist()
-
-
-@given(small_systems, seeds)
-def test_batch_equals_single_runs(system, seed):
-    system = with_ballast(system)
-    choice = snp.UniformChoice(jr.key(seed))
-    batch = snp.run(system, choice=choice, paths=3, max_steps=MAX_STEPS, save=snp.SAVE_ALL)
-    single = snp.run(system, choice=choice, max_steps=MAX_STEPS)
-    steps = single.steps
-    assert batch.steps[0] == steps
-    assert batch.configurations[: steps + 1, :, 0].tolist() == single.configurations.tolist()
-    assert (batch.configurations[steps:, :, 0] == single.spikes).all()
-    for path in range(3):
-        steps = batch.steps[path]
-        chosen = iter(
-            tuple(None if rule == snp.NO_RULE else rule for rule in row)
-            for row in batch.rules[:steps, :, path].tolist()
-        )
-        replay = reference.run(system, lambda *_, chosen=chosen: next(chosen), max_steps=int(steps))
-        final = replay.configurations[-1]
-        assert batch.spikes[:, path].tolist() == list(final.spikes)
-        assert batch.timers[:, path].tolist() == list(final.timers)
-
-
-@given(small_systems, seeds)
-def test_run_is_n_steps(system, seed):
-    system = with_ballast(system)
-    program = lower(system, faithful=True)  # whose rules have their numbers of the list
-    choice = snp.UniformChoice(jr.key(seed))
-    solution = snp.run(system, choice=choice, max_steps=MAX_STEPS)
-    state = initial_state(program)
-    size = len(system.neurons)
-    for t in range(min(solution.steps, 8)):
-        state, record = _step(program, state, choice.for_path(0))
-        assert state.spikes[:size].tolist() == solution.configurations[t + 1].tolist()
-        assert state.timers[:size].tolist() == solution.timer_history[t + 1].tolist()
-        assert state.pending[:size].tolist() == solution.pending_history[t + 1].tolist()
-        assert record.detail.rules[:size].tolist() == solution.rules[t].tolist()
-        assert record.detail.emissions[:size].tolist() == solution.emissions[t].tolist()
-        assert record.output[: len(system.output)].tolist() == solution.spike_trains[t].tolist()
-        assert state.step == t + 1
-
-
+@settings(max_examples=15)
 @given(small_systems)
 def test_a_run_split_at_any_step_is_the_whole_run(system):
     """C_t and the rest of the input start a system whose run is the rest of the run."""
@@ -150,6 +100,7 @@ def test_a_run_split_at_any_step_is_the_whole_run(system):
     assert resumed.configurations.tolist() == whole.configurations[cut:].tolist()
 
 
+@settings(max_examples=15)
 @given(small_systems, st.randoms(use_true_random=False))
 def test_permuting_neurons_and_synapses_permutes_the_run(system, random):
     system = with_ballast(system)
@@ -164,6 +115,7 @@ def test_permuting_neurons_and_synapses_permutes_the_run(system, random):
     assert other.spike_trains.tolist() == solution.spike_trains.tolist()
 
 
+@settings(max_examples=15)
 @given(small_systems, st.randoms(use_true_random=False))
 def test_permuting_rules_keeps_the_successors(system, random):
     neurons = []
@@ -185,6 +137,7 @@ def test_permuting_rules_keeps_the_successors(system, random):
         assert solution.steps == 0 or after in {target for target, _ in successors}
 
 
+@settings(max_examples=15)
 @given(small_systems, st.lists(rules(), max_size=3))
 def test_inert_neurons_change_nothing_else(system, never):
     """Isolated empty neurons, with rules that cannot apply to 0 spikes, only add columns."""
@@ -197,6 +150,7 @@ def test_inert_neurons_change_nothing_else(system, never):
 
 
 @pytest.mark.slow
+@settings(max_examples=15)
 @given(small_systems)
 def test_padding_to_the_next_bucket_changes_nothing(system):
     system = with_ballast(system)
@@ -208,6 +162,7 @@ def test_padding_to_the_next_bucket_changes_nothing(system):
     assert other.emissions[:, :size].tolist() == solution.emissions.tolist()
 
 
+@settings(max_examples=15)
 @given(small_systems)
 def test_trailing_zeros_of_the_input_change_nothing(system):
     system = with_ballast(system)
@@ -236,6 +191,7 @@ def test_an_equal_language_is_the_same_guard(system):
         assert snp.Rule(rewritten(rule.guard), rule.consume, rule.produce, rule.delay) == rule
 
 
+@settings(max_examples=15)
 @given(systems(max_neurons=5, weights=False))
 def test_weight_equals_production(system):
     """Doubling every production at the source equals doubling every synapse."""
@@ -256,6 +212,7 @@ def test_weight_equals_production(system):
     assert by_rules.spike_trains.tolist() == (2 * by_weight.spike_trains).tolist()
 
 
+@settings(max_examples=15)
 @given(small_systems)
 def test_conservation_and_bounds(system):
     system = with_ballast(system)
@@ -298,8 +255,8 @@ def test_every_form_gives_the_same_integers(form, drawn):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", FORMS, ids=form_name)
-@settings(max_examples=many(30, part=3), suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.parametrize("form", [x for x in FORMS if x not in SOME_FORMS], ids=form_name)
+@settings(max_examples=many(30, part=10), suppress_health_check=[HealthCheck.too_slow])
 @given(both_kinds)
 def test_every_form_on_many_systems(form, drawn):
     check_form(form, *drawn)
@@ -329,6 +286,7 @@ def test_forms_without_weights(form, system, seed):
     assert solution.configurations.tolist() == expected.configurations.tolist()
 
 
+@settings(max_examples=15)
 @given(systems(max_neurons=5, max_delay=0, inputs=False, signed=None))
 def test_matrix_equation_without_delays(system):
     """C_t = C_{t-1} + S_t M in every step, and C_t - C_0 = (sum of S) M."""
@@ -346,6 +304,7 @@ def test_matrix_equation_without_delays(system):
     assert difference.tolist() == (total @ matrix.matrix).tolist()
 
 
+@settings(max_examples=15)
 @given(any_systems)
 def test_split_matrix_equation_with_delays(system):
     """C_t = C_{t-1} - S_t K + (E_t W + X_t) open_t in every step."""
@@ -362,19 +321,8 @@ def test_split_matrix_equation_with_delays(system):
         assert solution.configurations[t].tolist() == (following + arriving * is_open).tolist()
 
 
-@given(small_systems)
-def test_halted_is_a_fixed_point(system):
-    system = with_ballast(system)
-    solution = snp.run(system, max_steps=MAX_STEPS)
-    if not solution.halted:
-        return
-    longer = snp.run(system, max_steps=MAX_STEPS + 7, unroll=5)
-    assert longer.steps == solution.steps
-    assert longer.configurations.tolist() == solution.configurations.tolist()
-    assert longer.spikes.tolist() == solution.spikes.tolist()
-
-
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@settings(max_examples=15)
 @given(systems(min_neurons=1, max_neurons=6, signed=None), st.integers(0, 40), st.booleans())
 def test_overflow_is_never_silent(dtype, system, below, is_low):
     """Near a limit the run equals that of Python's integers, or stops before it differs."""
@@ -409,7 +357,11 @@ def test_overflow_is_never_silent(dtype, system, below, is_low):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_random", [False, True], ids=["first_rule", "random"])
-@settings(max_examples=many(5_000), suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@settings(
+    max_examples=many(5_000, part=50),
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
 @given(any_systems, seeds, st.sampled_from(LAYOUTS), st.sampled_from([np.int32, np.int64]))
 def test_ten_thousand_random_systems(is_random, system, seed, layout, dtype):
     """Half by the first rule, half at random, in every layout and count type."""
@@ -427,7 +379,9 @@ def test_ten_thousand_random_systems(is_random, system, seed, layout, dtype):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(150), suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@settings(
+    max_examples=many(150, part=15), suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
 @given(systems(max_neurons=9, signed=None))
 def test_every_lowering_without_ballast(system):
     """Programs without delays, periods, inputs, weights or outputs are other programs: compile them

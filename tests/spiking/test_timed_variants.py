@@ -96,6 +96,7 @@ def test_nothing_is_in_flight_without_a_delay(delays):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=12)
 @given(st.data(), seeds)
 def test_runs_are_those_of_the_reference(kind, data, seed):
     check_runs(padded(data.draw(variant_systems(kind))), seed)
@@ -114,7 +115,7 @@ def test_given_choices_make_the_run_of_the_reference(kind, data):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=20)
+@settings(max_examples=6)
 @given(st.data())
 def test_graph_equals_the_reference(kind, data):
     check_graph(padded(data.draw(variant_systems(kind))))
@@ -122,7 +123,7 @@ def test_graph_equals_the_reference(kind, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=many(600, part=6), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(600, part=40), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), seeds)
 def test_many_systems(kind, data, seed):
     system = padded(data.draw(variant_systems(kind)))
@@ -164,29 +165,6 @@ def of_each_kind() -> list[snp.SpikingSystem]:
 each_kind = pytest.mark.parametrize(
     "system", of_each_kind(), ids=lambda s: type(s.variant).__name__
 )
-
-
-@each_kind
-def test_a_halting_state_stays(system):
-    """Ages of references, too, which would go on counting to 9."""
-    solution = snp.run(system)
-    machine = snp.lower(system).machine
-    assert isinstance(machine, snp.spiking.SpikingMachine)
-    after, record = machine.step(solution.state, snp.FirstChoice())
-    assert solution.halted and not record.made
-    for old, new in zip(jax.tree.leaves(solution.state), jax.tree.leaves(after), strict=True):
-        assert np.array_equal(old, new)
-
-
-@each_kind
-def test_a_run_goes_on_where_it_stopped(system):
-    """In the middle of a flight, and of a schedule."""
-    whole = snp.run(system)
-    for steps in range(1, whole.steps):
-        first = snp.run(system, max_steps=steps, throw=False)
-        rest = snp.run(system, initial=first.state)
-        assert rest.steps == whole.steps - steps
-        assert rest.configurations.tolist() == whole.configurations[steps:].tolist()
 
 
 @each_kind
@@ -236,6 +214,7 @@ def test_a_run_tells_what_is_under_way():
         solution.in_flight(2)
 
 
+@settings(max_examples=12)
 @given(systems(min_neurons=1, max_neurons=5, max_rules=3, max_delay=2), st.integers(1, 4), seeds)
 def test_a_dendrite_delays_all_synapses_into_its_neuron(system, delay, seed):
     name = system.neurons[0].name
@@ -249,6 +228,7 @@ def test_a_dendrite_delays_all_synapses_into_its_neuron(system, delay, seed):
     assert first.configurations.tolist() == second.configurations.tolist()
 
 
+@settings(max_examples=12)
 @given(systems(max_neurons=5, max_rules=3, max_delay=2), seeds)
 def test_what_always_exists_or_arrives_at_once_is_ordinary(system, seed):
     pairs = [(source, target) for source, target, _ in system.synapses][:7]

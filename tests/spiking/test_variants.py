@@ -144,6 +144,7 @@ def check_random_path(system, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=12)
 @given(st.data(), seeds)
 def test_random_path_is_a_path_of_the_reference(kind, data, seed):
     check_random_path(data.draw(variant_systems(kind)), seed)
@@ -192,7 +193,7 @@ def test_graph_equals_the_reference(kind, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=many(600, part=6), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(600, part=40), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), seeds)
 def test_many_systems(kind, data, seed):
     system = data.draw(variant_systems(kind))
@@ -223,6 +224,7 @@ def negated(system: snp.SpikingSystem) -> snp.SpikingSystem:
     return system.replace(neurons=neurons, input=input)
 
 
+@settings(max_examples=12)
 @given(variant_systems("anti-spikes"), seeds)
 def test_exchanging_spikes_and_anti_spikes_exchanges_them_in_the_run(system, seed):
     system = with_ballast(system)
@@ -355,6 +357,7 @@ def once_only(rule: AnyRule) -> snp.Rule:
     return snp.Rule(guard, rule.consume, rule.produce, rule.delay)
 
 
+@settings(max_examples=12)
 @given(systems(max_neurons=5, max_rules=3, max_delay=2), seeds)
 def test_below_twice_their_consumption_rules_are_used_once(system, seed):
     with warnings.catch_warnings():
@@ -444,6 +447,7 @@ def test_choices_for_as_many_columns_as_the_program_has_neurons():
     assert solution.spikes.tolist() == [0, 0, 0, 1] + [0] * 12
 
 
+@settings(max_examples=12)
 @given(systems(max_neurons=5, max_rules=3, max_delay=2), st.data(), seeds)
 def test_a_threshold_out_of_reach_changes_nothing(system, data, seed):
     pairs = [synapse[:2] for synapse in system.synapses]
@@ -547,6 +551,7 @@ def test_rules_on_synapses_step_by_step():
     assert len(system.variant.alternatives("s")) == system.variant.num_alternatives("s") == 12
 
 
+@settings(max_examples=12)
 @given(systems(max_neurons=5, max_rules=3, max_delay=0), seeds)
 def test_equal_rules_on_all_synapses_of_a_neuron_are_its_own(system, seed):
     """Where the guards of a neuron are disjoint: else two synapses could use two rules."""
@@ -660,6 +665,7 @@ def test_a_register_is_added_to_by_one_of_two_channels():
     assert sorted(halting) == [[0, 0, 0, 3], [0, 0, 0, 4], [0, 0, 0, 5]]
 
 
+@settings(max_examples=12)
 @given(systems(max_neurons=5, max_rules=3, max_delay=0), seeds)
 def test_one_channel_changes_nothing(system, seed):
     neurons = [
