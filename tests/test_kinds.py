@@ -149,6 +149,9 @@ SWITCHES = {
     "transfers": lambda: contextlib.nullcontext(),  # around the compiled call only
 }
 _FAST = {("key reuse", "system"), ("transfers", "system"), ("transfers", "net")}
+#: Of kinds whose steps have nothing in common.
+_APART = ("system", "delays and inputs", "synapse rules", "division", "plastic", "net")
+_APART += ("net under Disjoint", "rate network", "numerical system")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +159,7 @@ _FAST = {("key reuse", "system"), ("transfers", "system"), ("transfers", "net")}
     [
         pytest.param(switch, kind, marks=[] if (switch, kind) in _FAST else pytest.mark.slow)
         for switch in SWITCHES
-        for kind in RUNNABLE
+        for kind in (RUNNABLE if switch == "wide numbers" else _APART)
         if kind != "batch"
     ],
 )

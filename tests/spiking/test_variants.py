@@ -29,6 +29,7 @@ from snpjax.spiking.model.variants import (
 from snpjax.testing import guards, reference, reference_graph, runs, systems, variant_systems
 from snpjax.testing.reference_variants import ConflictingQueries
 from snpjax_formats import BitDense, Int8Dense
+from tests.explore.test_explore import assert_same_graph as assert_same_graph_of_neurons
 from tests.support.computations import followed, without_decisions
 from tests.support.graph_readers import read_aut
 from tests.support.helpers import assert_same_run, many
@@ -105,7 +106,7 @@ def assert_same_graph(graph: snp.Graph, expected: reference_graph.ReferenceGraph
     if subsets is not None:
         assert subsets[:, size:].tolist() == decided
     edges = tuple((s, choice[:size], emitted, t) for s, choice, emitted, t in expected.edges)
-    assert_same_graph_without_decisions(graph, replace(expected, edges=edges))
+    assert_same_graph_of_neurons(graph, replace(expected, edges=edges))
 
 
 def assert_follows(solution: snp.Solution) -> None:

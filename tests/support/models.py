@@ -185,5 +185,5 @@ MACHINES: dict[str, Machine] = {
     "rate network": Machine(rate_network, has_choices=False, halts=False),
     "numerical system": Machine(numerical_system),
 }
-#: What `run`, `lower` and `simulate` take.
-RUNNABLE = {name: machine.build for name, machine in MACHINES.items()}
+#: Models that `run`, `lower` and `simulate` take.
+RUNNABLE = {n: machine.build for n, machine in MACHINES.items() if machine.options != FULL_SCAN}
