@@ -478,6 +478,7 @@ def test_input_trains_and_any_input():
 # ---- `check` and the command ----
 
 
+@pytest.mark.slow
 def test_check_proves_where_a_limit_ends_the_search():
     example = EXAMPLES["growing ring"]
     limits = {"max_configurations": 50, "saturate": {"s": 10**6}, "reductions": ()}

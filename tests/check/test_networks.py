@@ -333,6 +333,7 @@ def test_a_replay_fits_whatever_room_there_is():
         snp.run(growing(), **{**options, "choice": snp.GivenChoices(rules)})
 
 
+@pytest.mark.slow
 def test_a_replay_that_differs_is_a_bug(graph):
     verdict = snp.check(graph, "never out >= 1")
     other = snp.check(graph, "on some path next fires(cell, 1)")

@@ -123,13 +123,13 @@ def check_random(system, data):
     assert_agrees(system, logits, snp.explore(system, max_depth=STEPS, chunks=(64,)))
 
 
-@settings(max_examples=3, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2, suppress_health_check=[HealthCheck.too_slow])
 @given(systems(max_neurons=3, max_delay=2), st.data())
 def test_probabilities_are_sums_over_computations(system, data):
     check_random(system, data)
 
 
-@settings(max_examples=3, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2, suppress_health_check=[HealthCheck.too_slow])
 @given(plastic_systems(max_neurons=3), st.data())
 def test_subsets_of_synapses_are_uniform(system, data):
     check_random(system, data)

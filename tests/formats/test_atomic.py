@@ -20,7 +20,7 @@ OLD, NEW = b"old" * 10, b"new" * 20
 @pytest.fixture(params=["file", "set", "set of which one is new", "set without links", "folders"])
 def written(request, tmp_path, monkeypatch):
     """A function that writes files, their folders, and what is in these before and after."""
-    names = ["a"] if request.param == "file" else ["a", "b", "c"]
+    names = {"file": ["a"], "folders": ["a", "b"]}.get(request.param, ["a", "b", "c"])
     folders = [tmp_path / "x"]
     if request.param == "folders":
         folders.append(tmp_path / "y")

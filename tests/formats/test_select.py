@@ -334,7 +334,7 @@ _SMALL = (
 
 
 @pytest.mark.parametrize("trained", [False, True])
-@pytest.mark.parametrize("size", [64, 512, 600, 2000])
+@pytest.mark.parametrize("size", [64, 512, 600, pytest.param(2000, marks=pytest.mark.slow)])
 def test_crowded_floats_on_a_cpu_are_dense_as_published(size, trained, monkeypatch):
     edges = graphs.RandomPairs(0.7, 0).edges(size, size)
     edges = dataclasses.replace(edges, value=np.ones(len(edges), np.float32))

@@ -604,7 +604,15 @@ def float_layouts():
     ]
 
 
-@pytest.mark.parametrize("stored", float_layouts(), ids=lambda stored: type(stored).__name__)
+def mostly_slow():
+    """Those with weights of their own or of several parts, and the others as a sweep."""
+    return [
+        pytest.param(x, id=type(x).__name__, marks=[pytest.mark.slow] * (i in (0, 3, 4, 5, 8)))
+        for i, x in enumerate(float_layouts())
+    ]
+
+
+@pytest.mark.parametrize("stored", mostly_slow())
 def test_derivatives(stored):
     dense = np.zeros((6, 6), np.float32)
     edges = stored.edges()

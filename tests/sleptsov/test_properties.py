@@ -249,7 +249,7 @@ def test_drawn_runs_end_where_they_may(net):
     assert ended <= final
 
 
-@pytest.mark.parametrize("paths", [None, 33])
+@pytest.mark.parametrize("paths", [pytest.param(None, marks=pytest.mark.slow), 33])
 @given(nets())
 @settings(max_examples=many(30))
 def test_the_kernel_of_a_gpu_walks_the_same_way(paths, net):
