@@ -30,6 +30,10 @@ MOST = {
     "growth": (3, 4),
 }
 
+#: Of the others each takes a second or more.
+_CHEAP = {(call, "evaluated") for call in ("run", "explore", "check", "net", "plasticity")}
+_CHEAP |= {("run", "compiled"), ("net", "compiled")}
+
 #: What takes a second to import is imported once.
 _IMPORTS = """
 sys.path.insert(0, "bench")
@@ -61,7 +65,7 @@ def fork():
 @pytest.mark.parametrize(
     "call, how, most",
     [
-        pytest.param(call, how, most, marks=[pytest.mark.slow] if call == "growth" else [])
+        pytest.param(call, how, most, marks=[] if (call, how) in _CHEAP else [pytest.mark.slow])
         for call, (evaluated, compiled) in {**MOST, "small growth": MOST["growth"]}.items()
         for how, most in (("evaluated", evaluated), ("compiled", compiled))
         if how == "evaluated" or compiled > evaluated
@@ -76,6 +80,7 @@ def test_a_first_call_compiles_few_programs(fork, call, how, most):
     assert compiled or not most, "JAX says in other words what it compiles"
 
 
+@pytest.mark.slow
 def test_a_command_is_measured_as_users_run_it():
     out = python("bench/compiling.py", "--alone", "snpjax explore")
     assert json.loads(out) == {"programs": [], "found": 0}

@@ -62,8 +62,11 @@ def numerical_systems(draw):
     )
 
 
-@settings(max_examples=60)
-@given(numerical_systems(), st.sampled_from([ELL, Dense, CSR, CSC, COO, BSR]))
+@pytest.mark.parametrize(
+    "layout", [ELL, *(pytest.param(x, marks=pytest.mark.slow) for x in (Dense, CSR, CSC, COO, BSR))]
+)
+@settings(max_examples=25)
+@given(system=numerical_systems())
 def test_runs_are_those_of_the_reference(system, layout):
     solution = snp.run(system, max_steps=STEPS, layout=layout)
     assert_same(system, solution, reference.run(system, steps=STEPS))
@@ -223,6 +226,7 @@ def test_a_run_has_derivatives():
     )
     machine = snp.lower(system).machine
 
+    @eqx.filter_jit
     def loss(machine):
         run = snp.simulate(
             machine, machine.init(), snp.FirstChoice(), max_steps=5, differentiable=True
@@ -230,7 +234,7 @@ def test_a_run_has_derivatives():
         return jnp.sum(run.state.values**2)
 
     with jax.enable_x64(True):
-        gradient = eqx.filter_grad(loss)(machine)
+        gradient = eqx.filter_jit(eqx.filter_grad(loss))(machine)
         for name in ("initial", "coefficients", "train"):
             leaf = getattr(machine, name)
             for place in np.argwhere(np.asarray(leaf) != 0):

@@ -181,11 +181,12 @@ def test_meshes(mesh, system, seed):
     compared(system, choice, mesh_of(*mesh[::-1]), paths=paths or None)
 
 
-def test_weighted_choices(key):
+@pytest.mark.parametrize("is_weighted", [True, *slow(False)])
+def test_choices_among_several_rules(is_weighted, key):
     rules = ["a^2 -> a", "a^2 -> a;1", "a^2/a -> a", "a -> a"]
     logits = jr.normal(key, (3, NEURONS - 9))
-    for choice in (snp.WeightedChoice(logits, key), snp.UniformChoice(key)):
-        compared(busy(rules=rules), choice, mesh_of(2, 2), paths=4)
+    choice = snp.WeightedChoice(logits, key) if is_weighted else snp.UniformChoice(key)
+    compared(busy(rules=rules), choice, mesh_of(2, 2), paths=4)
 
 
 def forgetful():
@@ -337,7 +338,7 @@ def test_lists_of_what_fires(monkeypatch):
             for i, n in enumerate(system.neurons)
         ]
         system = quietly(snp.SpikingSystem, few, system.synapses, output=["3", "88"])
-        for paths in (None, 3):
+        for paths in (None, 3) if rules[0] == "a^2 -> a" else (None,):
             compared(system, snp.UniformChoice(jr.key(2)), mesh_of(4), paths=paths)
         many = snp.lower(system, layout=ELL, mesh=mesh_of(4)).machine
         assert many.program.exchange.may_list(64)
@@ -408,7 +409,11 @@ def test_initial_states_and_inputs():
         starts = [system.start(x.machine, initial, inputs) for x in (one, many)]
         paths = starts[0][1].step.shape
         path = jnp.arange(paths[0], dtype=jnp.uint32) if paths else jnp.zeros((), jnp.uint32)
-        ends = [jax.tree.map(np.asarray, run(*start, choice, path)) for start in starts]
+        calls = evaluated, run
+        ends = [
+            jax.tree.map(np.asarray, call(*start, choice, path))
+            for call, start in zip(calls, starts, strict=True)
+        ]
         assert_same(*ends)
 
 

@@ -43,7 +43,7 @@ def test_deletion_within_its_targets_equals_the_reference(system, seed):
     assert_same_run(run(system, choice=given_choices(system, computation)), computation)
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(variant_systems("plastic-anti-spikes").map(with_ballast), seeds)
 def test_plasticity_with_anti_spikes_equals_the_reference(system, seed):
     expected = reference_graph.explore(system, max_configurations=MAX_CONFIGURATIONS)

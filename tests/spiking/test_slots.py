@@ -69,7 +69,7 @@ forgetting = st.integers(1, 5).map(lambda k: snp.Rule(None, k))
 others = st.sampled_from(["a -> a", "a(aa)*/a -> a", "a^3 -> a^2; 1", "a{2,4}/a^2 -> lambda"])
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(
     st.lists(st.lists(forgetting | others, max_size=7), min_size=1, max_size=4),
     st.lists(st.integers(0, 6), min_size=4, max_size=4),
