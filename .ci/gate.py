@@ -167,7 +167,13 @@ PYTHON
     Stage(
         "lint",
         "style and types",
-        "ruff check . && ruff format --check . && pyright --pythonpath $WORK/test/bin/python",
+        """
+        ruff check .
+        ruff format --check .
+        copy lint
+        install lint playwright  # of bench/page.py
+        pyright --pythonpath "$WORK/lint/bin/python"
+        """,
         ("test",),
     ),
     Stage(

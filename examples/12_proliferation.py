@@ -20,15 +20,16 @@ fit = pr.calibrate(guess, measured, bins=file.bins, bounds=file.bounds)
 errors, goodness = pr.uncertainty(fit), pr.goodness_of_fit(fit)
 
 print(f"{guess.initial.cells} cells, 120 hours; Hellinger distance {fit.normalised:.4f} of 1")
-for name, (low, high) in errors.intervals().items():
-    print(f"  {name}: {low:.3f} to {high:.3f} (95 %)")
+for name, interval in errors.intervals().items():
+    ends = "{:.3f} to {:.3f} (95 %)".format(*interval) if interval else "on its bound"
+    print(f"  {name}: {ends}")
 print(f"  goodness of fit: p = {goodness.p_value:.2f}")
 assert goodness.p_value > 0.01
 truth = {"resting proportion": 0.2, "cycling mean": 40, "cycling sd": 12}
 intervals = errors.intervals(level=0.999)
 for name, value in truth.items():
-    low, high = intervals[name]
-    assert low <= value <= high, name
+    interval = intervals[name]
+    assert interval is not None and interval[0] <= value <= interval[1], name
 
 predicted = pr.expected(fit.model)
 sample = pr.simulate(fit.model, jax.random.key(0), runs=20)
