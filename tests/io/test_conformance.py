@@ -34,7 +34,7 @@ READ = [known.name for known in FORMATS if known.reader]
 BOTH = [x.name for x in FORMATS if x.reader and x.writer and x.name != "hsn"]
 SYSTEMS = [name for name in BOTH if name in formats_of("system")]
 NAMES = tuple(file_readers(Path()))
-NUM_MUTANTS = 300
+NUM_MUTANTS = 150
 NUM_OF_SWEEP = 100_000  # of all readers
 
 every_format = pytest.mark.parametrize("format", READ)
@@ -143,7 +143,7 @@ VALUES += [r"[a]_p\to[]_q||[]_x", {"id": "x"}, {"k": [0]}, {"rules": ["a"], "x":
 @pytest.mark.parametrize("name", ["native", "websnapse", "numerical", "proliferation", "measured"])
 def test_values_of_wrong_types_raise_nothing_else(name, readers):
     choose = random.Random(name)
-    for _ in range(300):
+    for _ in range(150):
         document = inner = json.loads(choose.choice(readers[name].seeds))
         while True:
             key = choose.choice([*inner] if isinstance(inner, dict) else range(len(inner)))
@@ -219,6 +219,7 @@ def test_odd_systems_are_read_again(format):
 
 
 @pytest.mark.parametrize("format", BOTH)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_models_of_a_format_are_read_again(format, data):
     check_holds(format, data.draw(HOLDABLE[format]))
@@ -241,6 +242,7 @@ def check_any(format: str, system: Any) -> None:
 
 
 @pytest.mark.parametrize("format", SYSTEMS)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_any_system_is_written_and_read(format, data):
     check_any(format, data.draw(OTHERS.get(format, st.nothing()) | any_system))

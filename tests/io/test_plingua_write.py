@@ -255,7 +255,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.data())
 def test_changed_texts_are_read_as_by_the_grammar(data):
     text = data.draw(st.sampled_from([PAIR, GROWTH, RING, ODD]))

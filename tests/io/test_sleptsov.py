@@ -164,7 +164,7 @@ def test_high_level_files_are_written_back():
 # Round trips
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(net=nets(thresholds=False), data=st.data())
 def test_given_orders(net, data):
     """SN-MCC keeps an order that is given; elsewhere it becomes a chain of priorities."""

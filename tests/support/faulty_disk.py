@@ -30,6 +30,7 @@ class FaultyDisk:
         self.fails, self.dies, self.number = fails, dies, 0
         self.done: Counter[str] = Counter()
         self.order: list[str] = []
+        self.operations: list[str] = []  # all of them
         self.path = self
 
     def __getattr__(self, name):
@@ -41,6 +42,7 @@ class FaultyDisk:
 
         def counted(*arguments, **options):
             number, self.number = self.number, self.number + 1
+            self.operations.append(name)
             if self.dies and number >= self.fails >= 0:
                 raise Killed
             if number == self.fails:
