@@ -79,7 +79,9 @@ def test_sizes_are_bounded(format, monkeypatch):
     for limit in LIMITS[format]:
         with monkeypatch.context() as patch:
             patch.setattr(f"snpjax.io.{limit.name}", limit.value)
-            failures += Mistakes(limit.rows).failures(format)
+            table = limit.mistakes
+            table = table if isinstance(table, Mistakes) else Mistakes(table)
+            failures += table.failures(format)
     assert not failures, "\n".join(failures)
 
 

@@ -102,24 +102,20 @@ def test_broken_files_end_soon():
     assert len(findings("esnp", "@mu = x\n" + "@oops\n" * 5000)) == 1000
 
 
+SIZES = {
+    "add_small": (6, 11, 10),
+    "sub_small": (9, 16, 15),
+    "add_adv": (11, 27, 22),
+    "sub_adv": (17, 42, 59),
+    "add_large": (12, 24, 14),
+}
+
+
 @needs_shared
-@pytest.mark.parametrize(
-    ("name", "neurons", "rules", "synapses"),
-    [
-        ("add_small", 6, 11, 10),
-        ("sub_small", 9, 16, 15),
-        ("add_adv", 11, 27, 22),
-        ("sub_adv", 17, 42, 59),
-        ("add_large", 12, 24, 14),
-    ],
-)
-def test_samples(name, neurons, rules, synapses):
+@pytest.mark.parametrize("name", SIZES)
+def test_samples(name):
     system = snp.read(SHARED / f"samples/esnp/{name}.pli")
-    assert (system.num_neurons, system.num_rules, system.num_synapses) == (
-        neurons,
-        rules,
-        synapses,
-    )
+    assert (system.num_neurons, system.num_rules, system.num_synapses) == SIZES[name]
     assert list(system.input) == ["in1", "in2"]
     assert ("header" in system.notes) == name.endswith("adv")
 

@@ -1,7 +1,5 @@
 """Families of P-Lingua as populations: the same system as one by one, and never listed."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
@@ -12,6 +10,7 @@ from snpjax.io import ReadError, ReadWarning
 from snpjax.io.plingua import read_plingua
 from snpjax.io.source import Source
 from snpjax.testing import reference
+from tests.io.tables.mistakes import quietly
 from tests.support.helpers import SHARED, many, needs_shared
 
 
@@ -20,9 +19,7 @@ def main(body):
 
 
 def read(text, families):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReadWarning)
-        return read_plingua(Source("f.pli", text), "extended", families=families)
+    return quietly(read_plingua, Source("f.pli", text), "extended", families=families)
 
 
 def families(body):
@@ -33,15 +30,9 @@ def families(body):
     return system
 
 
-def expanded(system):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", snp.ModelWarning)
-        return system.expand()
-
-
 def check_same(populations, system):
     """Equal but for the order of neurons and synapses, and the order within merged families."""
-    other = expanded(populations)
+    other = quietly(populations.expand)
     rules = {n.name: [r for r in n.rules if not r.guard.is_empty] for n in other.neurons}
     assert {n.name: n.spikes for n in other.neurons} == {n.name: n.spikes for n in system.neurons}
     for population in populations.populations.values():
@@ -110,7 +101,7 @@ def test_names_by_indices():
     assert [system.position_of(name) for name in names] == list(range(8))
     assert [system.output_columns(name) for name in system.output] == [0, slice(1, 3), 3, 4]
     assert system.num_outputs == 5
-    listed = expanded(system)
+    listed = quietly(system.expand)
     assert list(listed.names) == names
     assert listed.output == ("a{4}", "b{1,1}", "b{1,2}", "d[1]", "c")
     assert listed.input == {"b{1,2}": (1, 0, 1)}
@@ -217,26 +208,6 @@ def test_what_is_irregular_is_read_one_by_one(body):
     assert read(main(body), True) == read(main(body), False)
 
 
-@pytest.mark.parametrize(
-    ("body", "place", "message"),
-    [
-        ("@mu = x{i} : 1<=i<=2000; @ms(x{0}) = a;", "3:30", "there is no neuron 'x{0}' (the"),
-        ("@mu = x{i} : 1<=i<=2000; @ms(x{i}) = a*(1//(i-1)) : 1<=i<=9;", "3:44", "by zero"),
-        ("@mu = x{i} : 1<=i<=2000; @ms(x{i}) = a*(i-7) : 1<=i<=9;", "3:40", "spikes is -6"),
-        ("@mu = x{i} : 1<=i<=2000; @ms(x{i}) = a*(i/2) : 1<=i<=9;", "3:40", "1/2, not an"),
-        ("@mu = x{i} : 1<=i<=1000000000;", "3:14", "more than 3,000,000"),
-        ("@mu = x{i} : 1<=i<=100000000000000000000000;", "3:14", "more than 3,000,000"),
-        ("@mu = x{i,j} : 1<=i<=1800, 1<=j<=1800; @ms(y) = a;", "3:28", "more than 3,000,000"),
-    ],
-)
-def test_mistakes_in_large_families_have_their_places(body, place, message, monkeypatch):
-    monkeypatch.setattr("snpjax.io.plingua.read.LISTED_INSTANCES", 10)
-    with pytest.raises(ReadError) as caught:
-        read(main(body), None)
-    found = {f"{d.line}:{d.column}": d.message for d in caught.value.diagnostics}
-    assert list(found) == [place] and message in found[place]
-
-
 def test_only_large_files_at_level_extended_are_populations():
     small = main("@mu = x{i} : 1<=i<=100;")
     large = main("@mu = x{i} : 1<=i<=100001;")
@@ -321,8 +292,8 @@ def check_both_ways(text, demand=True):
         assert populations == system
         return
     check_same(populations, system)
-    runs = [reference.run(x, max_steps=8) for x in (system, expanded(populations))]
-    names = [[n.name for n in x.neurons] for x in (system, expanded(populations))]
+    runs = [reference.run(x, max_steps=8) for x in (system, quietly(populations.expand))]
+    names = [[n.name for n in x.neurons] for x in (system, quietly(populations.expand))]
     for first, second in zip(*(run.configurations for run in runs), strict=True):
         assert dict(zip(names[0], first.spikes, strict=True)) == dict(
             zip(names[1], second.spikes, strict=True)

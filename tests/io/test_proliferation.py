@@ -20,6 +20,7 @@ from snpjax.io.proliferation import (
     write_table,
     write_types,
 )
+from tests.io.tables.mistakes import Mistakes
 from tests.proliferation.test_calibrate import BINS, BOUNDS, on_axis, population
 from tests.proliferation.test_proliferation import CASES
 from tests.support import command
@@ -62,98 +63,63 @@ def described(cell_type: pr.CellType) -> dict:
     return {"proportion": cell_type.proportion, **rest}
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "1 2\n4 -1\n1 2\n",
-            ["t:2:3: negative count -1", "t:3:1: fluorescence 1 appears twice, first in line 1"],
-        ),
-        (
-            "1 2 3\nx 1\n2 inf\n",
-            [
-                "t:1:1: 3 columns",
-                "t:2:1: fluorescence 'x' is not a number (correct",
-                "t:3:3: count inf",
-            ],
-        ),
-        ("-1 3\n2 2.5\n", ["fluorescence -1 is not positive but holds 3 cells", "2.5 is not an"]),
-        ("# only\n1 0\n", ["there are no cells"]),
-    ],
-)
-def test_every_error_of_a_histogram_is_told_at_its_place(tmp_path, text, said):
-    path = tmp_path / "t"
-    path.write_text(text)
-    with pytest.raises(ReadError) as error:
-        read_histogram(path)
-    assert all(fragment in str(error.value) for fragment in said), str(error.value)
+#: The notation is that of tests/io/tables/mistakes.py.
+OF_OTHER_INSTRUMENTS = """
+1.5,5⏎20,7⏎
+1.5 , 5⏎20, 7⏎
+FITC-A,count⏎1.5,5⏎20,7⏎
+"FITC-A","count"⏎1.5,5⏎20,7⏎
+FITC A;count⏎1.5;5⏎20;7⏎
+1,5;5⏎20;7⏎
+FITC A⟨\\x09⟩count⏎1.5⟨\\x09⟩5⏎20⟨\\x09⟩7⏎
+1,5⟨\\x09⟩5⏎20⟨\\x09⟩7⏎
+# of an instrument⏎1,5 5,0⏎20 7⏎
+1,50;5⏎20,000;7⏎
+fluorescence,cells,rest,go,sd⏎1.5,5,4,1,0.5⏎20,7,7,0,1.5⏎
+"""
+NO_HISTOGRAMS = """
+1 2⏎4 -1⏎1 2⏎ ⇒ h:2:3: negative count -1 ⇒ h:3:1: fluorescence 1 appears twice, first in line 1
+1 2 3⏎x 1⏎2 inf⏎ ⇒ h:1:1: 3 columns ⇒ h:2:1: fluorescence 'x' is not a number (correct ⇒ h:3:3: count inf
+-1 3⏎2 2.5⏎ ⇒ fluorescence -1 is not positive but holds 3 cells ⇒ 2.5 is not an
+# only⏎1 0⏎ ⇒ there are no cells
+"10","5"⏎ ⇒ h:1:1: fluorescence '"10"' is not a number (remove the quotes)
+"10","5"⏎20,7⏎ ⇒ h:1:1: fluorescence '"10"' is not a number (remove the quotes)
+nan;inf⏎20;7⏎ ⇒ h:1:1: fluorescence nan is not finite
+'-inf'⟨\\x09⟩'nan'⏎20⟨\\x09⟩7⏎ ⇒ h:1:1: fluorescence "'-inf'" is not a number
+-;-⏎20;7⏎ ⇒ h:1:1: fluorescence '-' is not a number (remove a header
+1,234;5⏎20;7⏎ ⇒ h:1:1: the comma of '1,234' is ambiguous (write decimals
+1,5;1,000⏎ ⇒ h:1:5: the comma of '1,000' is ambiguous
+1,5;5⏎2.5;7⏎ ⇒ h:1:1: the comma of '1,5' is ambiguous
+1,5,7⏎2,5,7⏎ ⇒ 3 columns, expected 2 (write fluorescence and count; commas separate
+count,FITC-A⏎5,1⏎ ⇒ h:1:1: the first column is 'count' (write fluorescence first
+phi,count⏎5,1⏎7,x⏎ ⇒ h:3:3: count 'x' is not a number (correct the number)
+FITC count⏎5 1⏎ ⇒ 'FITC' is not a number (remove a header, or begin it with #)
+FCS3.1          58 ⇒ h: this is an FCS file, the events of a cytometer, not text
+⟨\\x1f⟩⟨\\x8b⟩⟨\\x08⟩ ⇒ this is compressed with gzip, not text (decompress it)
+PK⟨\\x03⟩⟨\\x04⟩ xl/book.xml ⇒ this is an Excel workbook, not text (save the sheet as .csv)
+PK⟨\\x03⟩⟨\\x04⟩ other ⇒ this is a zip archive, not text
+⟨\\x89⟩HDF⟨\\x0d⟩⏎⟨\\x1a⟩⏎ ⇒ this is an HDF5 file, not text
+ ⏎ ⇒ h: the file is empty, and a histogram is missing (write fluorescence and count
+"""  # noqa: E501
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1.5,5\n20,7\n",
-        "1.5 , 5\n20, 7\n",
-        "FITC-A,count\n1.5,5\n20,7\n",
-        '"FITC-A","count"\n1.5,5\n20,7\n',
-        "FITC A;count\n1.5;5\n20;7\n",
-        "1,5;5\n20;7\n",
-        "FITC A\tcount\n1.5\t5\n20\t7\n",
-        "1,5\t5\n20\t7\n",
-        "# of an instrument\n1,5 5,0\n20 7\n",
-        "1,50;5\n20,000;7\n",
-        "fluorescence,cells,rest,go,sd\n1.5,5,4,1,0.5\n20,7,7,0,1.5\n",
-    ],
-)
-def test_columns_of_other_instruments(tmp_path, text):
+def test_columns_of_other_instruments(tmp_path):
     path = tmp_path / "h.csv"
-    path.write_text(text)
-    assert read_histogram(path) == pr.Histogram([1.5, 20.0], [5, 7])
+    for text, _ in Mistakes(OF_OTHER_INSTRUMENTS).texts():
+        path.write_text(text)
+        assert read_histogram(path) == pr.Histogram([1.5, 20.0], [5, 7]), text
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('"10","5"\n', "fluorescence '\"10\"' is not a number (remove the quotes)"),
-        ('"10","5"\n20,7\n', "fluorescence '\"10\"' is not a number (remove the quotes)"),
-        ("nan;inf\n20;7\n", "fluorescence nan is not finite"),
-        ("'-inf'\t'nan'\n20\t7\n", "fluorescence \"'-inf'\" is not a number"),
-        ("-;-\n20;7\n", "fluorescence '-' is not a number (remove a header"),
-    ],
-)
-def test_a_first_row_without_names_is_no_header(tmp_path, text, said):
+def test_every_error_of_a_histogram_is_told_at_its_place(tmp_path):
     path = tmp_path / "h"
-    path.write_text(text)
-    with pytest.raises(ReadError) as error:
-        read_histogram(path)
-    assert f"h:1:1: {said}" in str(error.value).splitlines()[0]
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"1,234;5\n20;7\n", "h:1:1: the comma of '1,234' is ambiguous (write decimals"),
-        (b"1,5;1,000\n", "h:1:5: the comma of '1,000' is ambiguous"),
-        (b"1,5;5\n2.5;7\n", "h:1:1: the comma of '1,5' is ambiguous"),
-        (b"1,5,7\n2,5,7\n", "3 columns, expected 2 (write fluorescence and count; commas separate"),
-        (b"count,FITC-A\n5,1\n", "h:1:1: the first column is 'count' (write fluorescence first"),
-        (b"phi,count\n5,1\n7,x\n", "h:3:3: count 'x' is not a number (correct the number)"),
-        (b"FITC count\n5 1\n", "'FITC' is not a number (remove a header, or begin it with #)"),
-        (b"FCS3.1          58\xac", "h: this is an FCS file, the events of a cytometer, not text"),
-        (b"\x1f\x8b\x08", "this is compressed with gzip, not text (decompress it)"),
-        (b"PK\x03\x04 xl/book.xml", "this is an Excel workbook, not text (save the sheet as .csv)"),
-        (b"PK\x03\x04 other", "this is a zip archive, not text"),
-        (b"\x89HDF\r\n\x1a\n", "this is an HDF5 file, not text"),
-        (b" \n", "h: the file is empty, and a histogram is missing (write fluorescence and count"),
-    ],
-)
-def test_columns_that_are_none(tmp_path, content, said):
-    path = tmp_path / "h"
-    path.write_bytes(content)
-    with pytest.raises(ReadError) as error:
-        read_histogram(path)
-    lines = str(error.value).splitlines()
-    assert said in str(error.value) and all(line.startswith(f"{path}:") for line in lines)
+    for text, parts in Mistakes(NO_HISTOGRAMS).texts():
+        path.write_bytes(text.encode("latin-1"))
+        with pytest.raises(ReadError) as error:
+            read_histogram(path)
+        assert all(part in str(error.value) for part in parts), str(error.value)
+        lines = str(error.value).splitlines()
+        assert all(line.startswith(f"{path}:") for line in lines)
+        assert ":1:1:" not in parts[0] or parts[0] in lines[0]
 
 
 def test_a_table_is_read_again(tmp_path):

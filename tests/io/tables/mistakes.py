@@ -163,9 +163,9 @@ class Limit:
 
     - `name`: of the limit in `snpjax.io`.
     - `value`: what it is lowered to.
-    - `rows`: as of `Mistakes`.
+    - `mistakes`: the texts, or the rows of a table.
     """
 
     name: str
     value: object
-    rows: Sequence[tuple[str, ...]]
+    mistakes: Mistakes | Sequence[tuple[str, ...]]

@@ -72,9 +72,21 @@ STRICT = r"""
 @mu = x, y; @marcs = (x,y), §(x,x); @mout = §z, x; ⇒ ⇒
 @mu = x, y;⏎@marcs = (x, §z);⏎[a --> §a*2]'x "a§{2"; ⇒ no neuron 'z' (the neurons are 'x', 'y') ⇒ produces 2 but consumes 1 ⇒ not closed
 @mu = i; []'i --> []'§x / []'y "a"; [a --> a]'x; ⇒ relabels its parent
+@mu = x; [a --> #]'x "§b"; [a --> a]'x "§c"; [a --> §a*2]'x;
 @mu = x{i} : 1<=i<=9; [a --> §a*2]'x{i} : 1<=i<=9; ⇒ ; and 8 more like it
 """  # noqa: E501
+#: A mistake has no follow-up errors, and those of several statements are told together.
+TOGETHER = r"""
+@mu = x{§k}; @ms(x{1}) = a; @mout = x{1};
+let n = 1/§0; @mu = x; @ms(x) = a*n;
+let n = §; @mu = x; @ms(x) = a*n;
+@mu = x; @mout §x; @ms(q) = a; call f();⏎}⏎def f() { @marcs = (x §x); @ms(x) = a*(1/0);
+@mu = x; @mout = x; @ms(§q) = a; call f();⏎}⏎def f() { @marcs = (x,x); @ms(x) = a*(1/§0);
+@mu = x, y; @marcs = (x,y),⏎ §(x,y); ⇒ ; first at 3:22
+@mu = x; @marcs = (x, §y{i}) : 1<=i<=9;
+"""
 WHOLE = r"""
+@model<spiking_psystems>⏎def main() {}⏎def §MAIN() {} ⇒ ^the module MAIN is defined twice, first at 2:5
 @model<§transition_psystems>⏎def main() {} ⇒ a model of 'transition_psystems'
 §def main() {} @model<spiking_psystems> ⇒ does not begin with a model line
 @model(§transition) = evolution;⏎def main() {} ⇒ a model of 'transition'
@@ -91,7 +103,7 @@ WHOLE = r"""
 @model<spiking_psystems>⏎def main() { }⏎def f(n, §n) { } ⇒ named twice
 @model<spiking_psystems>⏎def main() {⏎@mu = x; }⏎§}⏎ ⇒ closes nothing
 @model<spiking_psystems>⏎def main() {⏎@mu = x; {⏎}§⏎ ⇒ opened at 2:12
-"""
+"""  # noqa: E501
 #: Names that are not labels, in a comment.
 TABLES = r"""
 ⟨head⟩ §p_1 = p 1 */⏎ ⇒ ^table of names: p_1 = p 1 is not `label = "name"` (correct the line, or remove
@@ -122,13 +134,24 @@ MISTAKES = {
         Mistakes(BODIES, MAIN),
         Mistakes(STRICT, MAIN, level="strict"),
         Mistakes(WHOLE),
+        Mistakes(TOGETHER, MAIN),
     ]
 }
 _SUMS = "@model<spiking_psystems>\ndef main() {\n@mu = x;\n¤}\n"
 _LONG = "@mu = x; @ms(x) = a*(1+1);\n §@ms(x) = a*(1+1+1+1+1+1+1+1+1+1+1+1+1+1+1);"
 _CALLS = MAIN.replace("¤", "§call f() : 1<=i<=500;\n}\ndef f() { @mu = x, y, z;")
+FAMILIES = r"""
+@mu = x{i} : 1<=i<=2000; @ms(§x{0}) = a; ⇒ there is no neuron 'x{0}' (the
+@mu = x{i} : 1<=i<=2000; @ms(x{i}) = a*(1//§(i-1)) : 1<=i<=9; ⇒ by zero
+@mu = x{i} : 1<=i<=2000; @ms(x{i}) = a*§(i-7) : 1<=i<=9; ⇒ spikes is -6
+@mu = x{i} : 1<=i<=2000; @ms(x{i}) = a*§(i/2) : 1<=i<=9; ⇒ 1/2, not an
+@mu = x{i} : §1<=i<=1000000000; ⇒ more than 3,000,000
+@mu = x{i} : §1<=i<=100000000000000000000000; ⇒ more than 3,000,000
+@mu = x{i,j} : 1<=i<=1800, §1<=j<=1800; @ms(y) = a; ⇒ more than 3,000,000
+"""
 LIMITS = {
     "plingua": [
+        Limit("plingua.read.LISTED_INSTANCES", 10, Mistakes(FAMILIES, MAIN)),
         Limit(
             "plingua.syntax.MAX_WORDS",
             60,
