@@ -12,11 +12,9 @@ from snpjax.explore import Stop, explore, searched
 from snpjax.explore.words_on_device import WordsOnDevice
 from snpjax.testing import reference_graph, systems
 from tests.support.helpers import REPOSITORY, case_system, load_cases, many, with_ballast
-from tests.support.known_graphs import many_sinks
+from tests.support.known_graphs import CHUNKS, growing, many_sinks, senders
 
 
-#: One compilation of each function for all systems here.
-CHUNKS = (64,)
 MAX_CONFIGURATIONS = 60
 
 
@@ -60,11 +58,12 @@ def test_a_witness_is_replayed(system):
     assert run.spikes.tolist() == graph.spikes[last].tolist() and run.steps == graph.depth
 
 
-@pytest.mark.parametrize("most", [100, 200, 40_000])
+@pytest.mark.parametrize(
+    "most", [100, *(pytest.param(num, marks=pytest.mark.slow) for num in (200, 40_000))]
+)
 def test_counts_grow_out_of_their_types(most):
     """Counts begin in 8, 16 or 32 bits; where those overflow the search goes on in more."""
-    sender = snp.Neuron("sender", most, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
-    system = snp.SpikingSystem([sender, snp.Neuron("sink")], [("sender", "sink", 50)])
+    system = growing(most)
     expected = reference_graph.explore(system, max_configurations=300)
     graph = explore(system, max_configurations=300, chunks=CHUNKS)
     assert_same_graph(graph, expected)
@@ -101,20 +100,13 @@ def test_one_field_after_the_other_needs_more_bits():
     assert (graph.spikes[1:, 13:] == (1 - numbers) * (1 + 9 * np.arange(13))).all()
 
 
-def senders(spikes):
-    """Seven neurons that send a spike or not to a sink with this many spikes."""
-    neurons = [snp.Neuron(f"n{i}", 1, ["a -> lambda", "a -> a"]) for i in range(7)]
-    synapses = [(f"n{i}", "sink") for i in range(7)]
-    return snp.SpikingSystem([*neurons, snp.Neuron("sink", spikes)], synapses)
-
-
 @pytest.mark.parametrize("limit", [1, 6, 1000])
 @pytest.mark.parametrize("spikes", [2**30, 2**31 - 4])
 def test_no_graph_depends_on_the_chunks(limit, spikes):
     """Nor where a limit is reached or counts overflow in the middle of a chunk, or both."""
     graphs = [
         explore(senders(spikes), max_configurations=limit, chunks=chunks)
-        for chunks in ((4,), (4, 32), (256,))
+        for chunks in ((4,), CHUNKS)
     ]
     for graph in graphs:
         assert graph.stop is graphs[0].stop and graph.num_expanded == graphs[0].num_expanded
@@ -229,7 +221,7 @@ def test_published_languages(case):
         assert trains[:200] == wanted["strings"][:200]
 
 
-@pytest.mark.parametrize("room_until", [0, 2**22])
+@pytest.mark.parametrize("room_until", [0, pytest.param(2**22, marks=pytest.mark.slow)])
 def test_fields_that_grow_after_they_were_packed(monkeypatch, room_until):
     """Large searches pack fields without room, and widen those that grow later."""
     packings = []

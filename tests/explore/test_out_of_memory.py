@@ -24,7 +24,7 @@ from snpjax.explore import (
 from snpjax.explore.memory_limits import Budget
 from snpjax.explore.words_on_device import WordsOnDevice
 from tests.support.graphs import assert_is_beginning, assert_same_graph
-from tests.support.known_graphs import countdown
+from tests.support.known_graphs import CHUNKS as MESH_CHUNKS, countdown
 from tests.support.meshes import mesh_of
 
 
@@ -62,8 +62,9 @@ class Failing:
         self.undo = lambda: monkeypatch.setattr(Tiered, "__call__", original)
 
 
-def ends(monkeypatch, expected, memory, **how):
-    """Why a search ends, by the number of the call that fails; its graph is right each time."""
+def ends(monkeypatch, expected, memory, step, **how):
+    """Why a search ends when call 0 fails, or call `step`, or call `2 * step`, and so on; its graph
+    is right each time."""
     at, found = 0, []
     while True:
         failing = Failing(monkeypatch, at, **how)
@@ -81,32 +82,39 @@ def ends(monkeypatch, expected, memory, **how):
             is_complete = graph.stop is Stop.COMPLETE
             (assert_same_graph if is_complete else assert_is_beginning)(graph, expected)
             found.append(graph.stop)
-        at += 1
+        at += step
 
 
-@pytest.mark.parametrize("error", [exhausted, MemoryError])
-@pytest.mark.parametrize("memory", [snp.MemoryLimits(), LITTLE])
-def test_a_search_goes_on_after_a_failure(small_steps, monkeypatch, expected, memory, error):
+#: Every call fails once in turn, or some do.
+STEPS = pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 9])
+
+
+@STEPS
+@pytest.mark.parametrize(
+    "memory, error", [(snp.MemoryLimits(), exhausted), (LITTLE, exhausted), (LITTLE, MemoryError)]
+)
+def test_a_search_goes_on_after_a_failure(small_steps, monkeypatch, expected, memory, error, step):
     """With the words on the host. There it ends when the next one fails."""
-    stops = ends(monkeypatch, expected, memory, error=error)
+    stops = ends(monkeypatch, expected, memory, step, error=error)
     num_first = stops.index(Stop.COMPLETE)
     assert stops[:num_first] == [None] * num_first
-    in_memory = num_first + (20 if memory is LITTLE else len(stops) - num_first)
+    in_memory = num_first + (20 // step if memory is LITTLE else len(stops) - num_first)
     assert set(stops[num_first:in_memory]) == {Stop.COMPLETE}
     assert (Stop.OUT_OF_MEMORY in stops[num_first:]) == (memory is LITTLE)
 
 
+@STEPS
 @pytest.mark.parametrize("memory", [snp.MemoryLimits(), NO_FILES, LITTLE])
-def test_a_search_ends_when_all_fails(small_steps, monkeypatch, expected, memory):
-    stops = ends(monkeypatch, expected, memory, for_ever=True)
+def test_a_search_ends_when_all_fails(small_steps, monkeypatch, expected, memory, step):
+    stops = ends(monkeypatch, expected, memory, step, for_ever=True)
     assert set(stops) == {None, Stop.OUT_OF_MEMORY}
 
 
 @pytest.mark.parametrize(
     "memory, step",
     [
-        (snp.MemoryLimits(), 13),
-        *(pytest.param(x, 3, marks=pytest.mark.slow) for x in (snp.MemoryLimits(), LITTLE)),
+        (snp.MemoryLimits(), 43),
+        *(pytest.param(x, 7, marks=pytest.mark.slow) for x in (snp.MemoryLimits(), LITTLE)),
     ],
 )
 def test_checkpoints_have_all_after_a_failure(
@@ -130,7 +138,7 @@ def test_arrays_that_were_lost(small_steps, monkeypatch, expected, memory):
     """A program that fails may take with it what it was to change. There is another search then,
     with the words on the host, or one that ends earlier."""
     stops, original = [], WordsOnDevice.put
-    for at in range(12):
+    for at in range(0, 12, 3):
         calls = []
 
         def put(memory, *given, at=at, calls=calls, **options):
@@ -184,8 +192,8 @@ def test_other_errors_are_not_hidden(small_steps, monkeypatch):
 
 def test_a_search_over_a_mesh(monkeypatch, expected):
     """Ends with the graph so far, or, if that was lost, with half of it."""
-    mesh, original, stops = mesh_of(4, "configurations"), sharded.program, []
-    for at in range(0, 60, 3):
+    mesh, original, stops = mesh_of(2, "configurations"), sharded.program, []
+    for at in range(0, 60, 5):
         calls = []
 
         def program(function, *args, at=at, calls=calls, **options):
@@ -204,7 +212,7 @@ def test_a_search_over_a_mesh(monkeypatch, expected):
             patched.setattr(sharded, "program", program)
             patched.setattr(owned_memory, "program", program)
             try:
-                graph = explore(SYSTEM, chunks=(64,), mesh=mesh)
+                graph = explore(SYSTEM, chunks=MESH_CHUNKS, mesh=mesh)
             except MemoryError as refused:
                 assert "There is no memory for the first configurations" in f"{refused}"
                 continue

@@ -3,23 +3,18 @@
 import signal
 import threading
 
-import jax
 import numpy as np
 import pytest
 
 import snpjax as snp
 from snpjax.explore import Patience
-from tests.support.helpers import quietly
+from tests.support.known_graphs import CHUNKS, lattice
+from tests.support.meshes import mesh_of
 
 
-def lattice(sides: int = 9) -> snp.SpikingSystem:
-    """Neurons that each send when they like: many configurations on each level."""
-    neurons = [snp.Neuron(f"n{i}", 6, ["a+/a -> a", "a+/a -> lambda"]) for i in range(sides)]
-    return quietly(
-        snp.SpikingSystem,
-        [*neurons, snp.Neuron("sum", 0)],
-        [(neuron.name, "sum") for neuron in neurons],
-    )
+@pytest.fixture(scope="module")
+def whole():
+    return snp.explore(lattice(4), chunks=CHUNKS, max_configurations=1000)
 
 
 class _After(Patience):
@@ -36,9 +31,8 @@ class _After(Patience):
 
 @pytest.mark.parametrize("stop", [snp.Stop.MAX_SECONDS, snp.Stop.INTERRUPTED])
 @pytest.mark.parametrize("questions", [0, 1, 4])
-def test_what_was_found_is_the_beginning_of_the_graph(stop, questions):
-    options = {"chunks": (16,), "max_configurations": 3000}
-    whole = snp.explore(lattice(4), **options)
+def test_what_was_found_is_the_beginning_of_the_graph(whole, stop, questions):
+    options = {"chunks": CHUNKS, "max_configurations": 1000}
     part = snp.explore(lattice(4), **options, seconds=_After(questions, stop))
     assert part.stop is stop and not part.is_complete
     num = part.num_configurations
@@ -53,22 +47,19 @@ def test_what_was_found_is_the_beginning_of_the_graph(stop, questions):
         assert sorted(after[0]) == sorted(after[1])
 
 
-def test_a_search_over_a_mesh_ends_too():
-    mesh = jax.make_mesh((len(jax.devices()),), ("configurations",))
-    patience = _After(2, snp.Stop.MAX_SECONDS)
-    part = snp.explore(lattice(4), chunks=(16,), mesh=mesh, seconds=patience)
-    whole = snp.explore(lattice(4), chunks=(16,), max_configurations=3000)
+def test_a_search_over_a_mesh_ends_too(whole):
+    mesh, patience = mesh_of(2, "configurations"), _After(2, snp.Stop.MAX_SECONDS)
+    part = snp.explore(lattice(4), chunks=CHUNKS, mesh=mesh, seconds=patience)
     assert part.stop is snp.Stop.MAX_SECONDS
     some = range(part.num_configurations)
     assert np.array_equal(part.configurations(some).spikes, whole.configurations(some).spikes)
 
 
-def test_the_same_call_goes_on_from_a_checkpoint(tmp_path):
-    options = {"chunks": (16,), "max_configurations": 400, "checkpoint": snp.Checkpoint(tmp_path)}
+def test_the_same_call_goes_on_from_a_checkpoint(whole, tmp_path):
+    options = {"chunks": CHUNKS, "max_configurations": 1000, "checkpoint": snp.Checkpoint(tmp_path)}
     first = snp.explore(lattice(4), **options, seconds=_After(3, snp.Stop.MAX_SECONDS))
     assert first.stop is snp.Stop.MAX_SECONDS
     second = snp.explore(lattice(4), **options)
-    whole = snp.explore(lattice(4), chunks=(16,), max_configurations=400)
     assert second.num_configurations == whole.num_configurations > first.num_configurations
     assert second.stop is whole.stop and second.num_choices == whole.num_choices
 
@@ -76,7 +67,7 @@ def test_the_same_call_goes_on_from_a_checkpoint(tmp_path):
 def test_time_passes():
     assert Patience(1e-9).stop() is snp.Stop.MAX_SECONDS
     assert Patience(1e9).stop() is None and Patience(None).stop() is None
-    part = snp.explore(lattice(), max_configurations=10**7, chunks=(16,), seconds=1e-9)
+    part = snp.explore(lattice(4), max_configurations=10**7, chunks=CHUNKS, seconds=1e-9)
     assert part.stop is snp.Stop.MAX_SECONDS and "the limit of time was reached" in repr(part)
 
 

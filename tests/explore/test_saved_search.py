@@ -7,7 +7,15 @@ import snpjax as snp
 from snpjax.explore import Stop, explore, saved_search, searched, words_on_host
 from snpjax.scale import CheckpointError
 from tests.support.graphs import assert_is_beginning, assert_same_graph
-from tests.support.known_graphs import countdown, dividing, many_sinks, net, plastic
+from tests.support.known_graphs import (
+    CHUNKS as MESH_CHUNKS,
+    countdown,
+    dividing,
+    growing,
+    many_sinks,
+    net,
+    plastic,
+)
 from tests.support.meshes import mesh_of
 
 
@@ -44,9 +52,13 @@ def resumed(system, folder, hows, *, every=3, **options):
 LITTLE = {"memory": snp.MemoryLimits(device=3000, host=400)}
 
 
-@pytest.mark.parametrize("edges", [True, False])
 @pytest.mark.parametrize(
-    "hows", [[{}], [LITTLE], [{}, LITTLE]], ids=["in memory", "on the host", "both"]
+    "hows, edges",
+    [
+        pytest.param([{}, LITTLE], True, id="both"),
+        pytest.param([{}], False, id="in memory", marks=pytest.mark.slow),
+        pytest.param([LITTLE], False, id="on the host", marks=pytest.mark.slow),
+    ],
 )
 def test_interrupted_searches(small_steps, tmp_path, hows, edges):
     found, num = resumed(SYSTEM, tmp_path, hows, edges=edges)
@@ -64,14 +76,17 @@ def test_interrupted_searches(small_steps, tmp_path, hows, edges):
     assert verdicts[0].summary == verdicts[1].summary
 
 
-def test_from_one_mesh_to_another(tmp_path):
-    meshes = [{"mesh": mesh_of(n, "configurations")} for n in (2, 4)]
-    found, num = resumed(SYSTEM, tmp_path, [*meshes, {}], chunks=(32,), every=1)
+@pytest.mark.parametrize("sizes", [(2,), pytest.param((2, 4), marks=pytest.mark.slow)])
+def test_from_one_mesh_to_another(tmp_path, sizes):
+    meshes = [{"mesh": mesh_of(num, "configurations")} for num in sizes]
+    found, num = resumed(SYSTEM, tmp_path, [*meshes, {}], chunks=MESH_CHUNKS, every=1)
     assert num > 2
-    assert_same_graph(found, explore(SYSTEM, chunks=(32,)))
+    assert_same_graph(found, explore(SYSTEM, chunks=MESH_CHUNKS))
 
 
-@pytest.mark.parametrize("build", [plastic, dividing, net])
+@pytest.mark.parametrize(
+    "build", [net, *(pytest.param(x, marks=pytest.mark.slow) for x in (plastic, dividing))]
+)
 def test_other_machines(tmp_path, build):
     system = build()
     found, num = resumed(system, tmp_path, [{}], max_configurations=60, every=1)
@@ -80,7 +95,11 @@ def test_other_machines(tmp_path, build):
 
 
 @pytest.mark.parametrize(
-    "options", [{"max_configurations": 33}, {"max_depth": 3}, {"exact": False}, {"clock": 2}]
+    "options",
+    [
+        *({"max_configurations": 33}, {"max_depth": 3}),
+        *(pytest.param(x, marks=pytest.mark.slow) for x in ({"exact": False}, {"clock": 2})),
+    ],
 )
 def test_limits_and_options(tmp_path, options):
     found, num = resumed(SYSTEM, tmp_path, [{}], **options)
@@ -90,6 +109,7 @@ def test_limits_and_options(tmp_path, options):
     assert found.missed == expected.missed
 
 
+@pytest.mark.slow
 def test_words_that_were_packed_in_several_ways(tmp_path, monkeypatch):
     monkeypatch.setattr(searched, "_TIGHT_FROM", 4)
     monkeypatch.setattr(searched, "_TIGHT_AGAIN", 2)
@@ -99,8 +119,7 @@ def test_words_that_were_packed_in_several_ways(tmp_path, monkeypatch):
 
 
 def test_counts_that_grew_out_of_their_type(tmp_path):
-    sender = snp.Neuron("sender", 100, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
-    system = snp.SpikingSystem([sender, snp.Neuron("sink")], [("sender", "sink", 50)])
+    system = growing(100)
     found, num = resumed(system, tmp_path, [{}], max_configurations=60)
     assert num > 0 and found.spikes.max() > 127
     assert_same_graph(found, explore(system, max_configurations=60, chunks=CHUNKS))

@@ -17,77 +17,68 @@ from snpjax.testing import systems
 from tests.support.graphs import assert_is_beginning, assert_same_graph
 from tests.support.helpers import many, with_ballast
 from tests.support.known_graphs import (
+    CHUNKS,
     countdown,
     dividing,
     doubling,
+    growing,
+    lattice,
     many_sinks,
     net,
     plastic,
+    senders,
     size_of_countdown,
 )
-from tests.support.meshes import mesh_of
+from tests.support.meshes import generator, mesh_of
 from tests.support.processes import run_processes
 
 
-CHUNKS = (16,)
 MAX_CONFIGURATIONS = 60
+SLOW = pytest.mark.slow
 
 
-def both(system, devices, **options):
+def both(system, devices=2, **options):
     """The graph of a mesh and that of one device."""
     options = {"chunks": CHUNKS, **options}
     mesh = mesh_of(devices, "configurations")
     return explore(system, mesh=mesh, **options), explore(system, **options)
 
 
-@pytest.mark.parametrize("devices", [1, 2, 4])
-@settings(max_examples=many(160))
+@pytest.mark.parametrize("devices", [2, *(pytest.param(num, marks=SLOW) for num in (1, 4))])
+@settings(max_examples=many(80))
 @given(systems(max_neurons=6))
 def test_graphs_are_those_of_one_device(devices, system):
     options = {"max_configurations": MAX_CONFIGURATIONS}
     assert_same_graph(*both(with_ballast(system), devices, **options))
 
 
-def senders(spikes, num=7):
-    """Neurons that send a spike or not to a sink with this many spikes."""
-    neurons = [snp.Neuron(f"n{i}", 1, ["a -> lambda", "a -> a"]) for i in range(num)]
-    synapses = [(f"n{i}", "sink") for i in range(num)]
-    return snp.SpikingSystem([*neurons, snp.Neuron("sink", spikes)], synapses)
-
-
 @pytest.mark.parametrize("limit", [1, 6, 1000])
 @pytest.mark.parametrize("spikes", [2**30, 2**31 - 4])
 def test_limits_and_overflows(limit, spikes):
-    found, expected = both(senders(spikes), 4, max_configurations=limit)
-    assert_same_graph(found, expected)
+    assert_same_graph(*both(senders(spikes), max_configurations=limit))
 
 
-@pytest.mark.parametrize("most", [100, 200, 40_000])
+@pytest.mark.parametrize("most", [100, *(pytest.param(num, marks=SLOW) for num in (200, 40_000))])
 def test_counts_grow_out_of_their_types(most):
-    sender = snp.Neuron("sender", most, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
-    system = snp.SpikingSystem([sender, snp.Neuron("sink")], [("sender", "sink", 50)])
-    found, expected = both(system, 4, max_configurations=300)
+    found, expected = both(growing(most), max_configurations=300)
     assert_same_graph(found, expected)
     assert found.spikes.max() > (130 if most == 100 else most - 1)
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3])
 def test_depths(depth):
-    sender = snp.Neuron("sender", 9, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
-    system = snp.SpikingSystem([sender, snp.Neuron("sink")], [("sender", "sink", 50)])
-    found, expected = both(system, 4, max_depth=depth)
+    found, expected = both(countdown(9), max_depth=depth)
     assert_same_graph(found, expected)
     assert found.stop is Stop.MAX_DEPTH
 
 
-@pytest.mark.parametrize("sizes", [Sizes(64, 16, 1, 128), Sizes(64, 16, 16, 65)])
+@pytest.mark.parametrize(
+    "sizes", [pytest.param(Sizes(64, 16, 1, 128), marks=SLOW), Sizes(64, 16, 16, 65)]
+)
 def test_more_arrive_than_there_is_room_for(sizes, monkeypatch):
     """Where many have one owner, they travel in many rounds; or half as many are made at once."""
     monkeypatch.setattr(Sizes, "of", lambda chunk, devices: sizes)
-    neurons = [snp.Neuron(f"n{i}", 1, ["a -> lambda", "a -> a"]) for i in range(7)]
-    sinks = [snp.Neuron(f"s{i}") for i in range(7)]
-    synapses = [(f"n{i}", f"s{i}") for i in range(7)]
-    assert_same_graph(*both(snp.SpikingSystem([*neurons, *sinks], synapses), 4))
+    assert_same_graph(*both(lattice(4), max_configurations=600))
 
 
 def test_one_configuration_has_too_many_choices():
@@ -96,18 +87,20 @@ def test_one_configuration_has_too_many_choices():
     synapses = [("n0", f"m{i}") for i in range(31)]
     neurons[0] = snp.Neuron("n0", 2, ["a^2/a -> a", "a^2/a -> lambda"])
     system = snp.SpikingSystem([*neurons, *many], synapses)
-    found, expected = both(system, 4)
+    found, expected = both(system)
     assert_same_graph(found, expected)
     assert found.stop is Stop.TOO_MANY_CHOICES and found.num_expanded > 0
 
 
+@pytest.mark.slow
 def test_fields_are_packed_again_and_tightly():
     """In the middle of a search, whatever the sizes of chunks."""
-    found, expected = both(countdown(130), 4, chunks=(64, 512), edges=False)
+    found, expected = both(countdown(130), chunks=(64, 512), edges=False)
     assert_same_graph(found, expected)
     assert found.num_configurations == size_of_countdown(130) > 2**12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [False, True])
 def test_words_packed_again(fails, monkeypatch):
     """Without memory for it, words are read with the packing in which they are stored."""
@@ -118,7 +111,7 @@ def test_words_packed_again(fails, monkeypatch):
 
         def repacked(*arrays):
             packed.append(arrays)
-            if fails and len(packed) == 3:
+            if fails and len(packed) == 2:
                 raise MemoryError("no memory for words")
             return made(*arrays)
 
@@ -127,8 +120,8 @@ def test_words_packed_again(fails, monkeypatch):
     monkeypatch.setattr(owned_memory, "program", program)
     monkeypatch.setattr(searched, "_TIGHT_FROM", 4)
     monkeypatch.setattr(searched, "_TIGHT_AGAIN", 2)
-    found, expected = both(many_sinks(), 4, max_configurations=300)
-    assert len(packed) >= 3
+    found, expected = both(many_sinks(), max_configurations=300)
+    assert len(packed) >= 2
     if fails:
         assert found.stop is Stop.OUT_OF_MEMORY and found.num_configurations > 1
         assert_is_beginning(found, expected)
@@ -136,15 +129,8 @@ def test_words_packed_again(fails, monkeypatch):
         assert_same_graph(found, expected)
 
 
-@pytest.mark.parametrize("devices", [2, 4])
-def test_what_is_read_off_is_the_same(devices):
-    neurons = [
-        snp.Neuron("n1", 2, ["a^2/a -> a", "a^2 -> a"]),
-        snp.Neuron("n2", 1, ["a -> a"]),
-        snp.Neuron("n3", 1, ["a -> a", "a^2 -> lambda"]),
-    ]
-    synapses = [("n1", "n2"), ("n2", "n1"), ("n1", "n3"), ("n2", "n3")]
-    found, expected = both(snp.SpikingSystem(neurons, synapses, output="n3"), devices)
+def test_what_is_read_off_is_the_same():
+    found, expected = both(generator())
     assert found.intervals(9) == expected.intervals(9)
     last = found.num_configurations - 1
     assert np.array_equal(found.witness(last).rules, expected.witness(last).rules)
@@ -154,9 +140,11 @@ def test_what_is_read_off_is_the_same(devices):
         assert (one.status, one.witness, one.depth) == (other.status, other.witness, other.depth)
 
 
-@pytest.mark.parametrize("build", [plastic, dividing, net])
+@pytest.mark.parametrize(
+    "build", [net, *(pytest.param(x, marks=SLOW) for x in (plastic, dividing))]
+)
 def test_other_machines(build):
-    assert_same_graph(*both(build(), 4, max_configurations=300))
+    assert_same_graph(*both(build(), max_configurations=300))
 
 
 def test_meshes_of_other_axes_are_refused():

@@ -2,6 +2,7 @@
 
 import os
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -41,9 +42,14 @@ def both(system, device, host, **options):
     return explore(system, memory=little, **options), explore(system, **options)
 
 
-@pytest.mark.parametrize("edges", [True, False])
-@pytest.mark.parametrize("host", [100, 400, 10**6])
-@settings(max_examples=many(160), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize(
+    "host, edges",
+    [
+        (100, True),
+        *(pytest.param(*x, marks=pytest.mark.slow) for x in ((400, False), (10**6, True))),
+    ],
+)
+@settings(max_examples=many(64), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(systems(max_neurons=6))
 def test_graphs_are_those_of_a_search_in_memory(small_steps, monkeypatch, host, edges, system):
     if host > 1000:  # as beside a GPU
@@ -55,7 +61,9 @@ def test_graphs_are_those_of_a_search_in_memory(small_steps, monkeypatch, host, 
         assert (bytes_in_files(found) > 0) == (host < 1000)
 
 
-@pytest.mark.parametrize("build", [plastic, dividing, net])
+@pytest.mark.parametrize(
+    "build", [plastic, *(pytest.param(x, marks=pytest.mark.slow) for x in (dividing, net))]
+)
 def test_other_machines(small_steps, build):
     found, expected = both(build(), 3000, 400, max_configurations=300)
     assert_same_graph(found, expected)
@@ -76,6 +84,7 @@ def test_options(small_steps):
     )
 
 
+@pytest.mark.slow
 def test_words_are_packed_again_on_the_host(small_steps, monkeypatch):
     monkeypatch.setattr(searched, "_TIGHT_FROM", 4)
     monkeypatch.setattr(searched, "_TIGHT_AGAIN", 2)
@@ -89,7 +98,7 @@ def test_words_are_packed_again_on_the_host(small_steps, monkeypatch):
     original = words_on_host.WordsOnHost.repack
     monkeypatch.setattr(words_on_host.WordsOnHost, "repack", repack)
     system = many_sinks()
-    found, expected = both(system, 10_000, 1000, max_configurations=300)
+    found, expected = both(system, 5000, 500, max_configurations=300)
     assert_same_graph(found, expected)
     assert packings and bytes_in_files(found) > 0
 
@@ -158,9 +167,9 @@ def test_fingerprints_depend_on_every_bit():
         words[column * num : (column + 1) * num, column + 1] = np.arange(num) << 16
     words = np.unique(words, axis=0)
     expected = len(words) ** 2 / 2**33
-    halves = []
+    halves, make = [], jax.jit(fingerprints.fingerprints)
     for seed in range(3):
-        prints = np.asarray(fingerprints.fingerprints(jnp.asarray(words), jnp.uint32(seed)))
+        prints = np.asarray(make(jnp.asarray(words), jnp.uint32(seed)))
         halves += [*prints.T, prints[:, 0] << 16 | prints[:, 1] & 0xFFFF]
     for half in halves:
         repeated = len(words) - len(np.unique(half))

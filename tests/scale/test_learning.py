@@ -30,7 +30,12 @@ def compiled(monkeypatch, module, name, call) -> str:
     return texts[0]
 
 
-@pytest.mark.parametrize(("parts", "num"), [(4, 1), (4, 2), (4, 4), (8, 4), (1, 1)])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "parts, num", [(4, 2), *(pytest.param(*x, marks=SLOW) for x in ((8, 4), (1, 1)))]
+)
 def test_the_same_training_on_every_mesh(parts, num):
     assert trained(mesh_of(num, PATHS), parts=parts) == trained(None, parts=parts)
 
@@ -94,13 +99,13 @@ def test_a_trained_model_is_where_any_device_goes_on_with_it():
     assert (found.model + jax.device_put(np.ones(3, np.float32), jax.devices()[3])).sum() == 6
 
 
-@pytest.mark.parametrize("num", [1, 2, 4])
+@pytest.mark.parametrize("num", [2, *(pytest.param(num, marks=SLOW) for num in (1, 4))])
 def test_the_same_evolution_on_every_mesh(num):
     assert evolved(mesh_of(num, PATHS)) == evolved(None)
 
 
 def test_devices_speak_once_in_a_batch_and_in_a_generation(monkeypatch):
-    mesh = mesh_of(4, PATHS)
+    mesh = mesh_of(2, PATHS)
     fit, evolve = (sys.modules[f"snpjax.learn.{name}"] for name in ("fit", "evolve"))
     assert loop_depths(compiled(monkeypatch, fit, "_epoch", lambda: trained(mesh))) == {1}
     for name, depth in (("first_generation", 0), ("evolved", 1)):

@@ -16,6 +16,7 @@ from tests.support.meshes import generator, population
 
 
 KEY = jr.key(5)
+SLOW = pytest.mark.slow
 MESHES = {
     (1,): ("neurons",),
     (2,): ("neurons",),
@@ -53,13 +54,24 @@ def both(system, shape, **options):
     return found
 
 
-@pytest.mark.parametrize("shape", MESHES)
-@pytest.mark.parametrize("paths", [None, 5])
+@pytest.mark.parametrize(
+    "shape, paths",
+    [
+        *(((2,), None), ((2, 2), 5)),
+        *(pytest.param(*x, marks=SLOW) for x in (((1,), None), ((4,), 5), ((4, 1), 5))),
+    ],
+)
 def test_a_mesh_changes_nothing(shape, paths):
     both(generator(), shape, paths=paths, choice=snp.UniformChoice(KEY))
-    both(generator(), shape, paths=paths, save=snp.Save(every=3, details=False))
 
 
+@SLOW
+@pytest.mark.parametrize("shape", [(2,), (2, 2)])
+def test_other_histories(shape):
+    both(generator(), shape, paths=5, save=snp.Save(every=3, details=False))
+
+
+@SLOW
 @given(systems(), st.sampled_from([(2,), (4,)]))
 @settings(max_examples=many(24))
 def test_systems(system, shape):
@@ -74,19 +86,25 @@ def ring(size=300):
     return snp.SpikingSystem(neurons, set(synapses), output="n17")
 
 
-@pytest.mark.parametrize("layout", [ELL, SlicedELL, Hybrid, BitGather, CSR, Compressed])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        *(ELL, BitGather),
+        *(pytest.param(x, marks=SLOW) for x in (SlicedELL, Hybrid, CSR, Compressed)),
+    ],
+)
 def test_layouts(layout):
     system = ring()
     if layout is BitGather:
         neurons = [snp.Neuron(x.name, x.spikes, ["a+/a -> a"]) for x in system.neurons]
         system = snp.SpikingSystem(neurons, system.synapses, output="n17")
-    both(system, (4,), layout=layout, choice=snp.UniformChoice(KEY))
+    both(system, (2,), layout=layout, choice=snp.UniformChoice(KEY))
 
 
 def test_populations_and_their_continuation():
     system, spikes = population(), np.arange(700) % 5
-    whole = both(system, (4,), initial=spikes, choice=snp.UniformChoice(KEY))
-    options = {"choice": snp.UniformChoice(KEY), "save": snp.SAVE_ALL, "mesh": mesh_of((4,))}
+    whole = both(system, (2,), initial=spikes, choice=snp.UniformChoice(KEY))
+    options = {"choice": snp.UniformChoice(KEY), "save": snp.SAVE_ALL, "mesh": mesh_of((2,))}
     half = snp.run(system, initial=spikes, max_steps=9, **options)
     rest = snp.run(system, initial=half.state, max_steps=11, **options)
     assert np.array_equal(rest.configurations, whole.configurations[9:])
@@ -96,11 +114,12 @@ def test_overflow_in_one_part():
     system = ring()
     spikes = np.ones(300, np.int64)
     spikes[250] = 2**31 - 1
-    found = both(system, (4,), initial=spikes)
+    found = both(system, (2,), initial=spikes, layout=ELL, choice=snp.UniformChoice(KEY))
     assert "n250" in found.failure
 
 
-def test_inputs():
+@pytest.mark.parametrize("shape", [(4,), pytest.param((2, 2), marks=SLOW)])
+def test_inputs(shape):
     system = snp.SpikingSystem(
         [snp.Neuron(f"n{i}", 0, ["a+/a -> a"]) for i in range(200)],
         [(f"n{i}", f"n{i + 1}") for i in range(199)],
@@ -108,8 +127,10 @@ def test_inputs():
         output="n199",
     )
     trains = np.asarray([[1, 0], [2, 1], [0, 0], [1, 1]])
-    both(system, (4,), inputs=trains)
-    both(system, (2, 2), inputs=np.stack([trains, trains[::-1], trains], axis=2), paths=3)
+    if shape == (4,):
+        both(system, shape, inputs=trains)
+    else:
+        both(system, shape, inputs=np.stack([trains, trains[::-1], trains], axis=2), paths=3)
 
 
 def test_what_cannot_be_split_is_refused():

@@ -31,45 +31,48 @@ def both(model, num, **options):
     return found
 
 
-@pytest.mark.parametrize("num", [1, 2, 4])
 @pytest.mark.parametrize("save", SAVES, ids=repr)
-def test_a_mesh_changes_nothing(num, save):
-    for paths in (1, 5, 37):
-        both(generator(), num, paths=paths, choice=snp.UniformChoice(KEY), save=save)
+def test_a_mesh_changes_nothing(save):
+    both(generator(), 2, paths=5, choice=snp.UniformChoice(KEY), save=save)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("paths", [1, 37])
+def test_any_number_of_devices(paths):
+    for num in (1, 2, 4):
+        both(generator(), num, paths=paths, choice=snp.UniformChoice(KEY), save=snp.SAVE_ALL)
+
+
+@pytest.mark.slow
 @given(systems(), st.sampled_from([2, 4]), st.integers(1, 11), st.sampled_from(SAVES))
 @settings(max_examples=many(40))
 def test_systems_run_alike_on_a_mesh(system, num, paths, save):
     both(system, num, paths=paths, choice=snp.UniformChoice(KEY), save=save)
 
 
-@pytest.mark.parametrize("layout", [ELL, SlicedELL, CSR, Compressed, Dense])
+@pytest.mark.parametrize(
+    "layout",
+    [CSR, *(pytest.param(x, marks=pytest.mark.slow) for x in (SlicedELL, Compressed, Dense))],
+)
 def test_every_layout_and_long_histories(layout, monkeypatch):
     monkeypatch.setattr(driver, "_MAX_CHUNK_ROWS", 8)
-    both(
-        generator(),
-        4,
-        paths=6,
-        choice=snp.UniformChoice(KEY),
-        layout=layout,
-        save=snp.Save(every=5),
-    )
+    options = {"choice": snp.UniformChoice(KEY), "save": snp.Save(every=3)}
+    both(generator(), 2, paths=5, layout=layout, **options)
 
 
 def test_tiles_and_devices(monkeypatch):
     monkeypatch.setattr(driver, "_LEAST_TILE", 8)
     monkeypatch.setattr(driver, "_TILE_BYTES", 1)
-    both(generator(), 2, paths=41, choice=snp.UniformChoice(KEY), save=snp.SAVE_ALL)
+    both(generator(), 2, paths=21, choice=snp.UniformChoice(KEY), save=snp.SAVE_ALL)
 
 
 def test_a_budget_is_that_of_all_devices():
     save = snp.Save(budget=2000)
-    options = {"paths": 9, "max_steps": 64, "choice": snp.UniformChoice(KEY), "save": save}
+    options = {"paths": 5, "max_steps": 64, "choice": snp.UniformChoice(KEY), "save": save}
     with pytest.warns(snp.HistoryDropped):
         expected = snp.run(generator(), **options)
     with pytest.warns(snp.HistoryDropped):
-        found = snp.run(generator(), mesh=mesh_of(4, PATHS), **options)
+        found = snp.run(generator(), mesh=mesh_of(2, PATHS), **options)
     assert_same_trajectory(found, expected)
 
 
@@ -80,11 +83,11 @@ def test_overflow_in_one_shard():
     spikes = np.zeros((2, 6), np.int64)
     spikes[0] = 3
     spikes[1, 4] = 2**31 - 2
-    found = both(source, 4, paths=6, initial=spikes, save=snp.SAVE_ALL)
+    found = both(source, 2, paths=6, initial=spikes, save=snp.SAVE_ALL)
     assert snp.RESULTS[found.trajectory.of_path(4).result].startswith("A neuron holds more")
     assert found.halted.tolist() == [True] * 4 + [False] + [True]
     with pytest.raises(snp.RunFailed, match="path 4"):
-        snp.run(source, paths=6, initial=spikes, mesh=mesh_of(4, PATHS))
+        snp.run(source, paths=6, initial=spikes, mesh=mesh_of(2, PATHS), save=snp.SAVE_ALL)
 
 
 @given(st.data())
@@ -96,12 +99,11 @@ def test_inputs_and_starts_of_each_path(data):
         input={"x": ()},
         output="y",
     )
-    paths = data.draw(st.integers(1, 7))
+    paths = 5
     counts = st.lists(st.integers(0, 2), min_size=5 * paths, max_size=5 * paths)
     trains = np.reshape(data.draw(counts), (5, 1, paths))
     starts = np.reshape(data.draw(counts)[: 2 * paths], (2, paths))
-    num = data.draw(st.sampled_from([2, 4]))
-    both(system, num, paths=paths, inputs=trains, initial=starts, save=snp.SAVE_ALL)
+    both(system, 2, paths=paths, inputs=trains, initial=starts, save=snp.SAVE_ALL)
 
 
 def test_given_choices_of_each_path():
@@ -111,6 +113,7 @@ def test_given_choices_of_each_path():
     both(generator(), 2, paths=5, choice=choice, save=snp.SAVE_ALL)
 
 
+@pytest.mark.slow
 def test_a_batch_of_systems_that_does_not_divide():
     batch = snp.SystemBatch([generator() for _ in range(5)])
     options = {"choice": snp.UniformChoice(KEY), "save": snp.SAVE_ALL, "max_steps": 24}
@@ -120,6 +123,7 @@ def test_a_batch_of_systems_that_does_not_divide():
         assert_same_trajectory(one, other)
 
 
+@pytest.mark.slow
 @given(nets(), st.sampled_from([2, 4]), st.integers(1, 6))
 @settings(max_examples=many(24))
 def test_nets(net, num, paths):
@@ -127,6 +131,7 @@ def test_nets(net, num, paths):
     both(net, num, paths=paths, choice=snp.UniformChoice(KEY), save=save)
 
 
+@pytest.mark.slow
 def test_a_system_that_outgrows_its_capacity():
     """Paths divide at random, so that some outgrow it earlier than others, and some never."""
     rules = [snp.DivisionRule("a", "x", "x"), "a -> a", "a -> a; 2"]
@@ -154,8 +159,8 @@ def test_a_system_that_outgrows_its_capacity():
     assert min(sizes) <= 6 < max(sizes)
 
 
-@pytest.mark.parametrize("num", [2, 4])
-@pytest.mark.parametrize("layout", [Dense, ELL, CSR])
+@pytest.mark.slow
+@pytest.mark.parametrize("num, layout", [(2, ELL), (4, Dense), (4, CSR)])
 def test_rate_networks(num, layout):
     """Floats, which must not depend on how many paths a device has."""
     size, paths = 37, 11
@@ -173,10 +178,10 @@ def test_rate_networks(num, layout):
 
 
 def test_estimates():
-    options = {"key": KEY, "max_steps": 12, "paths": 301}
+    options = {"key": KEY, "max_steps": 12, "paths": 61}
     expected = snp.estimate(generator(), halts(), **options)
-    assert 0 < expected.undecided < 301
-    assert snp.estimate(generator(), halts(), mesh=mesh_of(4, PATHS), **options) == expected
+    assert 0 < expected.undecided < 61
+    assert snp.estimate(generator(), halts(), mesh=mesh_of(2, PATHS), **options) == expected
 
 
 def compiled_step(mesh):
@@ -191,7 +196,7 @@ def compiled_step(mesh):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tile, "advance_on_devices", spy)
         choice = snp.UniformChoice(KEY)
-        snp.run(generator(), paths=8, choice=choice, max_steps=40, mesh=mesh)
+        snp.run(generator(), paths=5, choice=choice, max_steps=24, mesh=mesh)
     return found[0]
 
 
@@ -199,9 +204,10 @@ COLLECTIVE = re.compile(r"all-reduce|all-gather|all-to-all|collective-permute|re
 
 
 def test_no_collective_in_a_step():
-    assert not COLLECTIVE.search(compiled_step(mesh_of(4, PATHS)))
+    assert not COLLECTIVE.search(compiled_step(mesh_of(2, PATHS)))
 
 
+@pytest.mark.slow
 def test_memory_of_a_device_is_its_share():
     """What a device has of a run of many paths is a quarter of what one alone has."""
     options = {"choice": snp.UniformChoice(KEY), "paths": 4096, "max_steps": 16}

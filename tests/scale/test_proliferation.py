@@ -15,6 +15,7 @@ from tests.support.meshes import loop_depths, mesh_of
 from tests.support.sharing import calibrated, population, sampled
 
 
+SLOW = pytest.mark.slow
 SAMPLE = sys.modules["snpjax.proliferation.sample"]
 
 
@@ -36,7 +37,7 @@ def advanced(mesh, monkeypatch, **options) -> list[tuple[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("num", [1, 2, 4])
+@pytest.mark.parametrize("num", [2, *(pytest.param(num, marks=SLOW) for num in (1, 4))])
 def test_the_same_cells_on_every_mesh(num):
     mesh = mesh_of(num, PATHS)
     assert sampled(mesh) == sampled(None)
@@ -48,9 +49,10 @@ def test_batches_and_calls_change_nothing(monkeypatch):
     expected = sampled(None)
     monkeypatch.setattr(SAMPLE, "_SECONDS_PER_CALL", 1e-6)
     monkeypatch.setattr(SAMPLE, "_MAX_ENTRIES", 1)
-    assert sampled(mesh_of(4, PATHS)) == expected
+    assert sampled(mesh_of(2, PATHS)) == expected
 
 
+@SLOW
 def test_devices_may_have_nothing_to_do():
     """Three cells for four devices, all types by turns; and times without spread."""
     key, mesh = jr.key(2), mesh_of(4, PATHS)
@@ -63,26 +65,28 @@ def test_devices_may_have_nothing_to_do():
 
 
 def test_devices_share_the_cells_and_say_nothing(monkeypatch):
-    found = advanced(mesh_of(4, PATHS), monkeypatch)
+    found = advanced(mesh_of(2, PATHS), monkeypatch)
     assert found
     for text, state in found:
         assert "while" in text and not loop_depths(text)
-        assert len(state.draws.devices()) == 4
+        assert len(state.draws.devices()) == 2
     draws = np.sum([state.draws for _, state in found], axis=0)
     assert draws.min() > 0.6 * draws.max()  # whichever channel divides most
 
 
+@SLOW
 def test_one_device_of_a_mesh_is_that_device(monkeypatch):
     device = jax.devices()[2]
     for _, state in advanced(jax.sharding.Mesh([device], (PATHS,)), monkeypatch):
         assert state.draws.devices() == {device} and state.draws.ndim == 0
 
 
-@pytest.mark.parametrize("num", [1, 2, 4])
+@pytest.mark.parametrize("num", [2, *(pytest.param(num, marks=SLOW) for num in (1, 4))])
 def test_the_same_fit_on_every_mesh(num):
     assert calibrated(mesh_of(num, PATHS)) == calibrated(None)
 
 
+@SLOW
 def test_searches_run_on_devices_of_their_own(monkeypatch):
     calibrate = sys.modules["snpjax.proliferation.calibrate"]
     used, real = [], calibrate.descend
@@ -101,7 +105,11 @@ def test_places_of_devices_are_those_of_the_mesh():
     mesh = jax.sharding.Mesh(jax.devices()[::-1], (PATHS,))
     crew = Crew.of(mesh)
     assert crew.places == (0, 1, 2, 3) and list(crew.mesh.devices) == list(mesh.devices)
-    assert sampled(mesh) == sampled(None)
+
+
+@SLOW
+def test_the_same_cells_on_devices_in_another_order():
+    assert sampled(jax.sharding.Mesh(jax.devices()[::-1], (PATHS,))) == sampled(None)
 
 
 def test_wrong_meshes_are_refused():

@@ -37,14 +37,14 @@ def interrupted(call, counted, after, **options):
     counted.num, counted.last = 0, None
 
 
-#: What shares most of its way with others.
-SLOW = ("nothing but the end", "paths of a net", "sums of a net", "neurons")
+#: The others share most of their way with these, and are slow.
+FAST = ("one path", "settling", "sums")
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW))
+        pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow])
         for name in CALLS
         if name != "an estimate"
     ],
@@ -91,13 +91,13 @@ def test_ctrl_c_while_a_checkpoint_is_written(tmp_path, counted, monkeypatch):
 @pytest.mark.parametrize(
     "name, before, after",
     [
-        ("every third", 4, 3),
-        ("systems", None, 2),
         ("sums", 2, None),
         *(
-            pytest.param(name, *sizes, marks=pytest.mark.slow)
-            for name in ("every third", "dividing", "systems", "sums", "inputs", "paths of a net")
-            for sizes in ((None, 4), (4, 2), (2, None), (4, 3))
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                *(("every third", 4, 3), ("systems", None, 2), ("sums", None, 4)),
+                *(("dividing", 4, 2), ("inputs", 4, 3), ("paths of a net", 2, None)),
+            )
         ),
     ],
 )
@@ -137,13 +137,8 @@ def neurons(name):
 @pytest.mark.parametrize(
     "meshes, paths",
     [
-        ("2 4", None),
-        ("4 both", 3),
-        *(
-            pytest.param(meshes, paths, marks=pytest.mark.slow)
-            for meshes in ("2 4", "4 both", "both", "2")
-            for paths in (None, 3)
-        ),
+        ("2", None),
+        *(pytest.param(*x, marks=pytest.mark.slow) for x in (("2 4", None), ("4 both", 3))),
     ],
 )
 def test_neurons_go_on_on_other_devices(meshes, paths, tmp_path, counted):

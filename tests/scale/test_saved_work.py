@@ -31,7 +31,12 @@ def interrupted(call, counted, after, mesh, **options):
     counted.num, counted.last = 0, None
 
 
-@pytest.mark.parametrize("name", SHARED)
+SLOW = "cells of each type", "a calibration", "an evolution"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=[pytest.mark.slow] * (x in SLOW)) for x in SHARED]
+)
 def test_an_interrupted_call_is_the_call(name, tmp_path, counted):
     call = SHARED[name]()
     expected = fingerprint(call(None))
@@ -47,6 +52,7 @@ def test_an_interrupted_call_is_the_call(name, tmp_path, counted):
     assert fingerprint(call(None, checkpoint=saved_in(tmp_path))) == expected  # at once
 
 
+@pytest.mark.slow
 def test_a_simulation_goes_on_on_other_devices(tmp_path, counted):
     call = SHARED["cells"]()
     expected, total = call(None), counted.num
@@ -72,6 +78,7 @@ def test_another_simulation_is_refused(tmp_path):
             pr.simulate(**{**given, **changed}, checkpoint=saved)
 
 
+@pytest.mark.slow
 def test_searches_go_on_on_other_devices(tmp_path, counted):
     expected, total = sharing.calibrated(None), counted.num
     for mesh in (mesh_of(4, PATHS), None):
@@ -92,6 +99,7 @@ def test_another_calibration_is_refused(tmp_path):
             sharing.calibrated(None, **changed, **saved)
 
 
+@pytest.mark.slow
 def test_an_evolution_goes_on_on_other_devices(tmp_path, counted):
     call = SHARED["an evolution"]()
     expected = call(None)
@@ -115,6 +123,7 @@ def test_another_evolution_is_refused(tmp_path, monkeypatch):
         sharing.evolved(None, **saved)
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_on_other_devices(tmp_path, counted):
     call = SHARED["a training"]()
     expected = call(None)

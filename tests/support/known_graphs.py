@@ -1,12 +1,19 @@
-"""Systems whose graphs are large, and known without exploring them."""
+"""Systems whose graphs are known or are compared; most of them share the programs of a search."""
 
 import snpjax as snp
+from tests.support.helpers import quietly
+
+
+#: The sizes of chunks. Small searches take the first one, and one device and a mesh keep their
+#: packing until the second one is taken.
+CHUNKS = (64, 256)
 
 
 def countdown(spikes: int) -> snp.SpikingSystem:
     """Two neurons that forget one spike or two in each step."""
     rules = ["a+/a -> lambda", "a^2(a)*/a^2 -> lambda"]
-    return snp.SpikingSystem([snp.Neuron("x", spikes, rules), snp.Neuron("y", spikes, rules)], [])
+    neurons = [snp.Neuron("x", spikes, rules), snp.Neuron("y", spikes, rules)]
+    return snp.SpikingSystem(neurons, [], output="x")
 
 
 def size_of_countdown(spikes: int) -> int:
@@ -32,10 +39,30 @@ def doubling(steps: int) -> snp.SpikingSystem:
     return snp.SpikingSystem(neurons, synapses)
 
 
-def many_sinks() -> snp.SpikingSystem:
-    """A neuron that sends one or two spikes at a time to 40 others, whose counts grow."""
+def lattice(sides: int) -> snp.SpikingSystem:
+    """Neurons that each send when they like: many configurations on each level."""
+    neurons = [snp.Neuron(f"n{i}", 6, ["a+/a -> a", "a+/a -> lambda"]) for i in range(sides)]
+    synapses = [(neuron.name, "sum") for neuron in neurons]
+    return quietly(snp.SpikingSystem, [*neurons, snp.Neuron("sum")], synapses, output="sum")
+
+
+def senders(spikes: int) -> snp.SpikingSystem:
+    """Seven neurons that send a spike or not to a sink with this many spikes."""
+    neurons = [snp.Neuron(f"n{i}", 1, ["a -> lambda", "a -> a"]) for i in range(7)]
+    synapses = [(neuron.name, "sink") for neuron in neurons]
+    return snp.SpikingSystem([*neurons, snp.Neuron("sink", spikes)], synapses, output="sink")
+
+
+def growing(spikes: int) -> snp.SpikingSystem:
+    """A neuron that sends 50 spikes at a time, whose counts outgrow narrow types."""
+    sender = snp.Neuron("sender", spikes, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
+    return snp.SpikingSystem([sender, snp.Neuron("sink")], [("sender", "sink", 50)])
+
+
+def many_sinks(num: int = 22) -> snp.SpikingSystem:
+    """A neuron that sends one or two spikes at a time to others, whose counts grow."""
     sender = snp.Neuron("sender", 100, ["a+/a -> a", "a^2(aa)*/a^2 -> a"])
-    sinks = [f"sink{i}" for i in range(40)]
+    sinks = [f"sink{i}" for i in range(num)]
     synapses = [("sender", name, 1 + i % 2) for i, name in enumerate(sinks)]
     return snp.SpikingSystem([sender, *map(snp.Neuron, sinks)], synapses)
 

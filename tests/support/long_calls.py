@@ -164,7 +164,7 @@ CALLS: dict[str, Callable[[], Callable[..., Any]]] = {
     "a net by full scans": lambda: _run(net(), paths=3, engine=FullScan()),
     "a rate network": lambda: _of(rate_network(), choice=snp.FirstChoice()),
     "systems": lambda: _run(snp.SystemBatch([generator()] * 3), save=snp.SAVE_ALL),
-    "sums": lambda: _run(generator(), paths=60, observe=MeanSteps()),
+    "sums": lambda: _run(generator(), paths=20, observe=MeanSteps()),
     "sums of a net": lambda: _run(net(), paths=20, observe=scale.Total(lambda end: end.steps)),
     "neurons": lambda: _run(population(), save=snp.SAVE_ALL, max_steps=8),
     "an estimate": lambda: _estimate(precision=0.06),

@@ -19,10 +19,9 @@ from snpjax.testing import (
 )
 from tests.support.code_blocks import differing
 from tests.support.helpers import REPOSITORY, with_ballast
+from tests.support.known_graphs import CHUNKS
 from tests.support.processes import python
 
-
-CHUNKS = (64,)
 
 RELAY = snp.SpikingSystem(
     [
