@@ -12,7 +12,7 @@ from snpjax.explore import Stop, explore, searched
 from snpjax.explore.words_on_device import WordsOnDevice
 from snpjax.testing import reference_graph, systems
 from tests.support.helpers import REPOSITORY, case_system, load_cases, many, with_ballast
-from tests.support.known_graphs import CHUNKS, growing, many_sinks, senders
+from tests.support.known_graphs import CHUNKS, growing, many_sinks, senders, too_many_choices
 
 
 MAX_CONFIGURATIONS = 60
@@ -79,6 +79,11 @@ def test_overflow_of_the_widest_type_ends_the_search():
     graph = explore(system, chunks=CHUNKS)
     assert graph.stop is Stop.OVERFLOW and graph.num_configurations == 3
     assert graph.num_expanded == 2  # in the next step 2^31 spikes would be there
+
+
+def test_one_configuration_has_too_many_choices():
+    graph = explore(too_many_choices(), chunks=CHUNKS)
+    assert graph.stop is Stop.TOO_MANY_CHOICES and graph.num_expanded > 0
 
 
 @pytest.mark.slow

@@ -84,7 +84,10 @@ def test_tables():
         assert part == places or part >= 2**17 and 3 * places <= 5.1 * wanted
 
 
-@pytest.mark.parametrize("size", [3 * 2**14, 7 * 2**13, 5 * 2**13, 2**15])
+@pytest.mark.parametrize(
+    "size",
+    [3 * 2**14, *(pytest.param(x, marks=pytest.mark.slow) for x in (7 * 2**13, 5 * 2**13, 2**15))],
+)
 def test_a_table_that_is_no_power_of_two(size):
     """Is a set all the same, also when it is three quarters full; its parts are filled evenly."""
     num = size * 3 // 4

@@ -118,6 +118,7 @@ def test_words_that_were_packed_in_several_ways(tmp_path, monkeypatch):
     assert_same_graph(found, explore(system, max_configurations=200, chunks=CHUNKS))
 
 
+@pytest.mark.slow
 def test_counts_that_grew_out_of_their_type(tmp_path):
     system = growing(100)
     found, num = resumed(system, tmp_path, [{}], max_configurations=60)

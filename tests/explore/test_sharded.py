@@ -28,6 +28,7 @@ from tests.support.known_graphs import (
     plastic,
     senders,
     size_of_countdown,
+    too_many_choices,
 )
 from tests.support.meshes import generator, mesh_of
 from tests.support.processes import run_processes
@@ -81,15 +82,9 @@ def test_more_arrive_than_there_is_room_for(sizes, monkeypatch):
     assert_same_graph(*both(lattice(4), max_configurations=600))
 
 
+@SLOW
 def test_one_configuration_has_too_many_choices():
-    neurons = [snp.Neuron(f"n{i}", 2, ["a -> lambda", "a^2/a -> lambda"]) for i in range(2)]
-    many = [snp.Neuron(f"m{i}", 0, ["a -> a", "a -> lambda"]) for i in range(31)]
-    synapses = [("n0", f"m{i}") for i in range(31)]
-    neurons[0] = snp.Neuron("n0", 2, ["a^2/a -> a", "a^2/a -> lambda"])
-    system = snp.SpikingSystem([*neurons, *many], synapses)
-    found, expected = both(system)
-    assert_same_graph(found, expected)
-    assert found.stop is Stop.TOO_MANY_CHOICES and found.num_expanded > 0
+    assert_same_graph(*both(too_many_choices()))
 
 
 @pytest.mark.slow

@@ -108,6 +108,7 @@ def test_things_that_contain_themselves():
     assert digest(one) == digest(other) != digest([1, 2, [1, 2]])
 
 
+@pytest.mark.slow
 def test_other_processes_find_the_same():
     """Where strings have other hashes, and functions other addresses."""
     code = (

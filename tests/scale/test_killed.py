@@ -52,10 +52,8 @@ def kill_often(fork, names, folder):
     print(f"{kills} kills")
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["a graph", *(pytest.param(x, marks=pytest.mark.slow) for x in ("settling", "tiles", "cells"))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["settling", "tiles", "a graph", "cells"])
 def test_a_killed_process_loses_nothing(name, tmp_path, fork):
     assert goes_on_when_killed(fork, name, tmp_path, 1) == 1
 

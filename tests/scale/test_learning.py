@@ -99,15 +99,20 @@ def test_a_trained_model_is_where_any_device_goes_on_with_it():
     assert (found.model + jax.device_put(np.ones(3, np.float32), jax.devices()[3])).sum() == 6
 
 
-@pytest.mark.parametrize("num", [2, *(pytest.param(num, marks=SLOW) for num in (1, 4))])
+@SLOW
+@pytest.mark.parametrize("num", [2, 4])
 def test_the_same_evolution_on_every_mesh(num):
     assert evolved(mesh_of(num, PATHS)) == evolved(None)
 
 
-def test_devices_speak_once_in_a_batch_and_in_a_generation(monkeypatch):
-    mesh = mesh_of(2, PATHS)
-    fit, evolve = (sys.modules[f"snpjax.learn.{name}"] for name in ("fit", "evolve"))
+def test_devices_speak_once_in_a_batch(monkeypatch):
+    mesh, fit = mesh_of(2, PATHS), sys.modules["snpjax.learn.fit"]
     assert loop_depths(compiled(monkeypatch, fit, "_epoch", lambda: trained(mesh))) == {1}
+
+
+@SLOW
+def test_devices_speak_once_in_a_generation(monkeypatch):
+    mesh, evolve = mesh_of(2, PATHS), sys.modules["snpjax.learn.evolve"]
     for name, depth in (("first_generation", 0), ("evolved", 1)):
         found = compiled(monkeypatch, evolve, name, lambda: evolved(mesh))
         assert loop_depths(found) == {depth}

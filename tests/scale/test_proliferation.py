@@ -41,8 +41,12 @@ def advanced(mesh, monkeypatch, **options) -> list[tuple[str, Any]]:
 def test_the_same_cells_on_every_mesh(num):
     mesh = mesh_of(num, PATHS)
     assert sampled(mesh) == sampled(None)
-    assert sampled(mesh, runs=None) == sampled(None, runs=None)
-    assert sampled(mesh, sampler=pr.sample_lattice) == sampled(None, sampler=pr.sample_lattice)
+
+
+@SLOW
+@pytest.mark.parametrize("options", [{"runs": None}, {"sampler": pr.sample_lattice}])
+def test_other_cells_on_a_mesh(options):
+    assert sampled(mesh_of(2, PATHS), **options) == sampled(None, **options)
 
 
 def test_batches_and_calls_change_nothing(monkeypatch):

@@ -109,6 +109,7 @@ def test_an_evolution_goes_on_on_other_devices(tmp_path, counted):
     assert counted.num < 5
 
 
+@pytest.mark.slow
 def test_another_evolution_is_refused(tmp_path, monkeypatch):
     saved: dict[str, Any] = {"checkpoint": snp.Checkpoint(tmp_path)}
     sharing.evolved(None, **saved)

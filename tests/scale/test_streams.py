@@ -185,19 +185,6 @@ def test_failures_are_counted_and_the_first_is_named():
             snp.run(system, mesh=mesh, **options)
 
 
-def test_nets_and_systems_that_grow():
-    rules = [snp.DivisionRule("a", "x", "x"), "a -> a"]
-    system = snp.SpikingSystem(
-        [snp.Neuron("t", 1, ["a -> a"]), snp.Neuron("b", 0, ["a -> a"]), snp.Neuron("x", 1, rules)],
-        [("t", "b"), ("b", "t"), ("b", "x")],
-    )
-    statistic = scale.Total(lambda end: end.steps)
-    options = {"choice": snp.UniformChoice(KEY), "paths": 5, "max_steps": 7}
-    capacity = snp.Capacity(neurons=4, synapses=8)
-    found = snp.run(system, capacity=capacity, observe=statistic, **options)
-    assert found.value == found.steps == snp.run(system, **options).steps.sum()
-
-
 def test_wrong_statistics_are_refused():
     with pytest.raises(TypeError, match="`observe` is 3"):
         snp.run(generator(), paths=4, observe=3)

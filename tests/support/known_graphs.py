@@ -67,6 +67,16 @@ def many_sinks(num: int = 22) -> snp.SpikingSystem:
     return snp.SpikingSystem([sender, *map(snp.Neuron, sinks)], synapses)
 
 
+def too_many_choices() -> snp.SpikingSystem:
+    """The second configuration may be followed in more ways than can be numbered."""
+    decides = [snp.Neuron(f"m{i}", 0, ["a -> a", "a -> lambda"]) for i in range(31)]
+    neurons = [
+        snp.Neuron("n0", 2, ["a^2/a -> a", "a^2/a -> lambda"]),
+        snp.Neuron("n1", 2, ["a -> lambda", "a^2/a -> lambda"]),
+    ]
+    return snp.SpikingSystem([*neurons, *decides], [("n0", one.name) for one in decides])
+
+
 def plastic() -> snp.SpikingSystem:
     """Synapses that come and go."""
     neurons = [
