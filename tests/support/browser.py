@@ -9,6 +9,8 @@ from functools import partial
 
 import pytest
 
+from snpjax import SleptsovNet, SpikingSystem
+from snpjax.io import model_text
 from snpjax.viz.page import PageServer, Session, new_session
 from snpjax.viz.page.server import _Handler
 from tests.support.helpers import REPOSITORY
@@ -31,6 +33,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-features=IsolateSandboxedIframes",
 ]
 NATURALS = (REPOSITORY / "examples" / "natural_numbers.pli").read_text()
 PATIENCE = 60_000  # milliseconds; a step is compiled first, and others use the processor
@@ -140,7 +143,7 @@ def visits(tabs):
     used = []
 
     def open_page(
-        name="natural_numbers.pli",
+        model="natural_numbers.pli",
         text=NATURALS,
         *,
         url=None,
@@ -152,14 +155,19 @@ def visits(tabs):
         is_shared=True,
         **options,
     ):
-        """`scripts` replaces files of the page; `options` are of the context. A tab that is not
-        shared is closed afterwards: the test ends its server or its network."""
+        """`model` is a system, a net or the name of a text; `scripts` replaces files of the page;
+        `options` are of the context. A tab that is not shared is closed afterwards: the test ends
+        its server or its network."""
         kind = url is None, is_shared, tuple(sorted(options.items()))
         tab = tabs.take(kind)
         used.append((kind, tab))
+        if isinstance(model, SpikingSystem):
+            model, text = "s.snp.json", model_text(model, "native")[0]
+        elif isinstance(model, SleptsovNet):
+            model, text = "n.lsn", model_text(model, "lsn")[0]
         page, address = tab.page, url and url.rpartition("/")[0]
         if url is None:
-            tab.server.session = Session(name, text, query=query) if text else new_session()
+            tab.server.session = Session(model, text, query=query) if text else new_session()
             url = address = tab.server.url
         page.set_viewport_size({"width": size[0], "height": size[1]})
         page.emulate_media(color_scheme=scheme, reduced_motion=motion)
@@ -218,9 +226,30 @@ def neuron(page, name):
     return page.locator("#network .neuron").filter(has_text=re.compile(f"^{re.escape(name)}"))
 
 
-@contextmanager
-def saved(page):
-    """The file that is downloaded meanwhile."""
+def press(page, key, *, neurons):
+    """Press a key, and wait until the drawing has that many neurons."""
+    page.keyboard.press(key)
+    shown(page.locator("#network .neuron")).to_have_count(neurons)
+
+
+def explore(page):
+    """Show the configuration graph of the system, and wait for the whole of it."""
+    page.click("#tab-graph")
+    page.click("#explore button")
+    shown(page.locator("#graph-status")).to_contain_text("complete")
+
+
+def choose_otherwise(page):
+    """Step from the start by another choice than that of the branch that is shown."""
+    page.click("#to-start")
+    taken = page.locator("#choices .option:has(.taken)").inner_text()
+    page.locator("#choices .option").filter(has_not_text=taken).last.click()
+    page.click("#step")
+
+
+def save(page, button):
+    """The file that a button downloads."""
     with page.expect_download() as waiting:
-        yield waiting
+        page.click(button)
     assert waiting.value.failure() is None
+    return waiting.value

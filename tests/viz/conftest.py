@@ -27,3 +27,9 @@ def visit(tabs):
 
     with visits(tabs) as open_page:
         yield open_page
+
+
+@pytest.fixture
+def page(visit):
+    """The page of the example of the natural numbers."""
+    return visit()

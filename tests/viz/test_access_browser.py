@@ -4,7 +4,7 @@ import pytest
 
 import snpjax as snp
 from snpjax.io import model_text
-from tests.support.browser import draw, neuron, shown, spikes, step
+from tests.support.browser import draw, explore, neuron, press, shown, spikes, step
 from tests.support.helpers import REPOSITORY
 
 
@@ -57,8 +57,7 @@ def focused(page):
 
 def build(page, name, count, rule):
     neurons = page.locator("#network .neuron").count()
-    page.keyboard.press("a")
-    shown(page.locator("#network .neuron")).to_have_count(neurons + 1)
+    press(page, "a", neurons=neurons + 1)
     page.keyboard.press("r")
     page.keyboard.type(name)
     page.keyboard.press("Enter")
@@ -111,8 +110,7 @@ def edge_at_focus(page):
     return focused(page)
 
 
-def test_a_synapse_is_selected_edited_and_removed_by_keys(visit):
-    page = visit()
+def test_a_synapse_is_selected_edited_and_removed_by_keys(page):
     neuron(page, "chooser").focus()
     page.keyboard.press("e")
     found = [edge_at_focus(page)]
@@ -156,8 +154,7 @@ def test_a_synapse_is_selected_edited_and_removed_by_keys(visit):
     shown(page.locator("#network .edge.selected")).to_have_count(1)
 
 
-def test_neurons_are_moved_by_keys(visit):
-    page = visit()
+def test_neurons_are_moved_by_keys(page):
     shown(page.locator("#step")).to_be_enabled()
     where = "all => all.map(x => x.getAttribute('transform').match(/[-0-9.]+/g).map(Number))"
     before = page.locator("#network .neuron").evaluate_all(where)
@@ -182,8 +179,7 @@ def test_neurons_are_moved_by_keys(visit):
     shown(page.locator("#message")).to_have_text("Select something to move.")
 
 
-def test_the_focus_stays_where_boxes_are_folded_and_neurons_undone(visit):
-    page = visit()
+def test_the_focus_stays_where_boxes_are_folded_and_neurons_undone(page):
     neuron(page, "echo").focus()
     page.keyboard.press("Control+a")
     page.keyboard.press("g")
@@ -194,15 +190,14 @@ def test_the_focus_stays_where_boxes_are_folded_and_neurons_undone(visit):
     page.keyboard.press("a")
     shown(neuron(page, "n1")).to_be_focused()
     neuron(page, "echo").focus()
-    page.keyboard.press("Control+z")
-    shown(page.locator("#network .neuron")).to_have_count(3)
+    press(page, "Control+z", neurons=3)
     assert focused(page).startswith("neuron echo")
 
 
 def test_a_synapse_among_many_neurons_is_selected_by_keys(visit):
     neurons = [snp.Neuron(f"p[{i}]") for i in range(200)]
     synapses = [(f"p[{i}]", f"p[{(7 * i) % 199}]", i + 1) for i in range(1, 199)]
-    page = visit("m.snp.json", model_text(snp.SpikingSystem(neurons, synapses), "native")[0])
+    page = visit(snp.SpikingSystem(neurons, synapses))
     page.fill("#search", "p[5]")
     page.keyboard.press("Enter")
     neuron(page, "p[5]").focus()
@@ -244,8 +239,7 @@ def nameless(page):
     return [role for role, name in controls if not name]
 
 
-def test_every_control_has_a_name(visit):
-    page = visit()
+def test_every_control_has_a_name(page):
     neuron(page, "echo").click()
     step(page, 2)
     assert nameless(page) == []
@@ -258,9 +252,7 @@ def test_every_control_has_a_name(visit):
     page.locator("#network .edge .grip").first.dispatch_event("click")
     shown(page.locator("#edit-weight")).to_be_visible()
     assert nameless(page) == []
-    page.click("#tab-graph")
-    page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete")
+    explore(page)
     assert nameless(page) == []
     page.click("#tab-text")
     assert nameless(page) == []

@@ -3,7 +3,6 @@
 import pytest
 
 import snpjax as snp
-from snpjax.io import model_text
 from snpjax.testing import reference
 from tests.support.browser import shown, spikes, step
 from tests.viz.test_subsets import ASTROCYTES, PLASTIC
@@ -13,7 +12,7 @@ pytestmark = pytest.mark.browser
 
 
 def opened(visit, system: snp.SpikingSystem):
-    page = visit("s.snp.json", model_text(system, "native")[0])
+    page = visit(system)
     page.locator("#step:not([disabled])").wait_for()
     return page
 

@@ -6,10 +6,9 @@ import json
 import pytest
 
 import snpjax as snp
-from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
 from snpjax.viz.page.assets import asset
-from tests.support.browser import NATURALS, draw, shown
+from tests.support.browser import NATURALS, draw, press, shown
 
 
 pytestmark = pytest.mark.browser
@@ -35,7 +34,7 @@ GROWING = snp.SpikingSystem(
 
 
 def opened(visit, system, **options):
-    return visit("s.snp.json", model_text(system, "native")[0], **options)
+    return visit(system, **options)
 
 
 def explored(page, most):
@@ -121,8 +120,7 @@ def test_undo_restores_the_drawing(visit):
     assert places(page) == before and lines(page) == arrows
 
 
-def test_of_large_models_fewer_drawings_are_kept(visit):
-    page = visit()
+def test_of_large_models_fewer_drawings_are_kept(page):
     kept = """async ([size, count]) => {
       const { Network } = await import("./static/network.js");
       const standings = () => ({ places: { size } });
@@ -169,16 +167,13 @@ def test_neurons_that_were_placed_are_never_scaled(visit):
         page.locator(f"#network .neuron[data-id='{'12'[name == 'right']}']").click(
             modifiers=["Shift"]
         )
-    page.keyboard.press("d")
-    shown(page.locator("#network .neuron")).to_have_count(6)
+    press(page, "d", neurons=6)
     assert places(page).items() >= before.items()
     page.select_option("#module", label="ADD")
     shown(page.locator("#network .neuron")).not_to_have_count(6)
     assert places(page).items() >= before.items()
-    page.keyboard.press("Control+z")
-    shown(page.locator("#network .neuron")).to_have_count(6)
-    page.keyboard.press("Control+z")
-    shown(page.locator("#network .neuron")).to_have_count(4)
+    press(page, "Control+z", neurons=6)
+    press(page, "Control+z", neurons=4)
     assert places(page) == before
 
 
@@ -211,8 +206,7 @@ def test_arrows_run_around_boxes(visit):
       });
     }"""
     assert page.evaluate(script) == [0, 0]
-    page.keyboard.press("a")
-    shown(page.locator("#network .neuron")).to_have_count(4)
+    press(page, "a", neurons=4)
     assert page.evaluate(script) == [0, 0]
 
 
@@ -358,7 +352,7 @@ def test_arcs_cross_no_names_and_the_handle_of_a_place_is_at_its_circle(visit, s
         outputs=arcs([(1, 0, 1), (0, 1, 1), (2, 0, 1)]),
         place_names=["a_very_long_name", "buffer_of_items", "x"],
     )
-    page = visit("long.lsn", model_text(net, "lsn")[0], size=size)
+    page = visit(net, size=size)
     count, met = page.locator("#network").evaluate(NAMED)
     assert count == 3 and met == []
     page.locator("#network .place").first.click()
@@ -370,8 +364,7 @@ def test_arcs_cross_no_names_and_the_handle_of_a_place_is_at_its_circle(visit, s
     assert middle == pytest.approx(right, abs=3)
 
 
-def test_the_frame_of_a_chosen_rule_meets_no_other_rule(visit):
-    page = visit()
+def test_the_frame_of_a_chosen_rule_meets_no_other_rule(page):
     page.locator("#step:not([disabled])").wait_for()
     chooser = page.locator("#network .neuron").first
     chooser.click()
@@ -395,7 +388,7 @@ def test_at_first_sight_all_is_seen_or_much_of_it_with_a_map(visit, size, number
         if j % number != i
     ]
     system = snp.SpikingSystem(neurons, sorted(set(synapses)), output="n0")
-    page = visit("s.snp.json", model_text(system, "native")[0], size=size)
+    page = visit(system, size=size)
     page.wait_for_timeout(200)  # until the map is drawn
     seen, has_map = page.evaluate("""() => {
         const room = document.getElementById("network").getBoundingClientRect();
@@ -440,8 +433,7 @@ def test_copies_lie_on_nothing(visit):
     page = opened(visit, GROWING)
     page.locator("#network .neuron").nth(1).click()
     for count in (5, 6):
-        page.keyboard.press("d")
-        shown(page.locator("#network .neuron")).to_have_count(count)
+        press(page, "d", neurons=count)
     boxes = [x.bounding_box() for x in page.locator("#network .neuron .body").all()]
     for i, one in enumerate(boxes):
         for other in boxes[:i]:
@@ -464,7 +456,7 @@ def test_the_lower_part_leaves_its_room_to_the_drawing(visit):
 
 
 def test_a_transition_shows_its_arcs(visit):
-    page = visit("net.lsn", model_text(net_of_text("t: 2x -> y", {"x": 3}), "lsn")[0])
+    page = visit(net_of_text("t: 2x -> y", {"x": 3}))
     page.locator("#step:not([disabled])").wait_for()
     transition = page.locator("#network .transition")
     assert transition.get_attribute("aria-label") == "transition t: may fire"

@@ -8,7 +8,18 @@ import pytest
 import snpjax as snp
 from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
-from tests.support.browser import NATURALS, hold_back, neuron, saved, shown, spikes, step
+from tests.support.browser import (
+    NATURALS,
+    choose_otherwise,
+    explore,
+    hold_back,
+    neuron,
+    press,
+    save,
+    shown,
+    spikes,
+    step,
+)
 
 
 pytestmark = pytest.mark.browser
@@ -50,22 +61,16 @@ def answered(page, held):
 # ---- editing ----
 
 
-def test_neurons_are_added_removed_and_brought_back(visit):
-    page = visit()
-    page.keyboard.press("a")
-    shown(page.locator("#network .neuron")).to_have_count(4)
+def test_neurons_are_added_removed_and_brought_back(page):
+    press(page, "a", neurons=4)
     assert "n1" in names(page)
     assert page.locator("#edit-name").input_value() == "n1"
     page.locator("#network .neuron").filter(has_text="n1").click()
-    page.keyboard.press("Delete")
-    shown(page.locator("#network .neuron")).to_have_count(3)
-    page.keyboard.press("Control+z")
-    shown(page.locator("#network .neuron")).to_have_count(4)
-    page.keyboard.press("Control+z")
-    shown(page.locator("#network .neuron")).to_have_count(3)
+    press(page, "Delete", neurons=3)
+    press(page, "Control+z", neurons=4)
+    press(page, "Control+z", neurons=3)
     assert "n1" not in names(page)
-    page.keyboard.press("Control+Shift+Z")
-    shown(page.locator("#network .neuron")).to_have_count(4)
+    press(page, "Control+Shift+Z", neurons=4)
     assert "n1" in names(page)
     assert "/* Generates every natural number" in text_of(page)  # comments stay
 
@@ -104,8 +109,7 @@ def test_every_movement_is_undone(visit, monkeypatch, most):
     shown(page.locator("#tool-redo")).to_be_disabled()
 
 
-def test_a_synapse_is_drawn_by_dragging(visit):
-    page = visit()
+def test_a_synapse_is_drawn_by_dragging(page):
     neuron(page, "chooser").click()
     start = page.locator("#network .handle").bounding_box()
     end = neuron(page, "output").bounding_box()
@@ -123,8 +127,7 @@ def test_a_synapse_is_drawn_by_dragging(visit):
     assert "(output, echo)" in text_of(page)
 
 
-def test_a_weight_is_changed(visit):
-    page = visit()
+def test_a_weight_is_changed(page):
     page.locator("#network .edge .grip").first.dispatch_event("click")
     shown(page.locator("#edit-weight")).to_have_value("1")
     page.fill("#edit-weight", "3")
@@ -133,24 +136,20 @@ def test_a_weight_is_changed(visit):
     assert page.locator("#network .weight").text_content() == "×3"
 
 
-def test_several_are_connected_at_once(visit):
-    page = visit()
+def test_several_are_connected_at_once(page):
     page.keyboard.press("Control+a")
     page.keyboard.press("c")
     neuron(page, "chooser").click()
     shown(page.locator("#message")).to_have_text("1 synapse added. Ctrl+Z takes this back.")
 
 
-def test_several_are_selected_copied_and_removed(visit):
-    page = visit()
+def test_several_are_selected_copied_and_removed(page):
     page.keyboard.press("Control+a")
     shown(page.locator("#network .selected")).to_have_count(3)
-    page.keyboard.press("d")
-    shown(page.locator("#network .neuron")).to_have_count(6)
+    press(page, "d", neurons=6)
     assert set(names(page)) >= {"chooser_1", "echo_1", "output_1"}
     shown(page.locator("#network .neuron.selected")).to_have_count(3)
-    page.keyboard.press("Delete")
-    shown(page.locator("#network .neuron")).to_have_count(3)
+    press(page, "Delete", neurons=3)
     neuron(page, "chooser").click()
     neuron(page, "echo").click(modifiers=["Shift"])
     shown(page.locator("#network .neuron.selected")).to_have_count(2)
@@ -158,8 +157,7 @@ def test_several_are_selected_copied_and_removed(visit):
     shown(page.locator("#network .neuron.selected")).to_have_count(0)
 
 
-def test_the_drawing_follows_the_text_and_the_text_the_drawing(visit):
-    page = visit()
+def test_the_drawing_follows_the_text_and_the_text_the_drawing(page):
     page.click("#tab-text")
     assert page.locator("#network").is_visible()  # side by side
     text = page.input_value("#text")
@@ -231,8 +229,7 @@ def test_a_text_that_was_opened_with_errors_is_mended_by_typing(visit):
     shown(page.locator("#text-status")).to_be_empty()
 
 
-def test_a_lost_server_is_announced(visit):
-    page = visit()
+def test_a_lost_server_is_announced(page):
     page.click("#tab-text")
     page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
     page.route("**/api/*", lambda route: route.abort())
@@ -245,8 +242,7 @@ def test_a_lost_server_is_announced(visit):
     assert page.input_value("#text").count("x") == NATURALS.count("x") + 1
 
 
-def test_the_first_step_is_prepared_when_the_server_returns(visit):
-    page = visit()
+def test_the_first_step_is_prepared_when_the_server_returns(page):
     page.locator("#step:not([disabled])").wait_for()
     page.route("**/api/first", lambda route: route.abort())
     page.keyboard.press("a")
@@ -256,24 +252,19 @@ def test_the_first_step_is_prepared_when_the_server_returns(visit):
     step(page)
 
 
-def test_undo_works_after_the_server_was_gone(visit):
-    page = visit()
-    page.keyboard.press("a")
-    shown(page.locator("#network .neuron")).to_have_count(4)
+def test_undo_works_after_the_server_was_gone(page):
+    press(page, "a", neurons=4)
     page.locator("#step:not([disabled])").wait_for()  # nothing else is asked
     page.route("**/api/*", lambda route: route.abort())
     page.keyboard.press("Control+z")
     shown(page.locator("#message")).to_contain_text("server")
     shown(page.locator("#network .neuron")).to_have_count(4)
     page.unroute("**/api/*")
-    page.keyboard.press("Control+z")
-    shown(page.locator("#network .neuron")).to_have_count(3)
-    page.keyboard.press("Control+Shift+Z")
-    shown(page.locator("#network .neuron")).to_have_count(4)
+    press(page, "Control+z", neurons=3)
+    press(page, "Control+Shift+Z", neurons=4)
 
 
-def test_a_text_that_is_typed_while_an_edit_waits_stays(visit):
-    page = visit()
+def test_a_text_that_is_typed_while_an_edit_waits_stays(page):
     held = hold_back(page, "change")
     with page.expect_request("**/api/change"):
         page.keyboard.press("a")
@@ -287,8 +278,7 @@ def test_a_text_that_is_typed_while_an_edit_waits_stays(visit):
     assert page.locator("#network .neuron").count() == 3
 
 
-def test_undo_brings_back_the_text_before_typed_errors(visit):
-    page = visit()
+def test_undo_brings_back_the_text_before_typed_errors(page):
     text = page.input_value("#text")
     page.click("#tab-text")
     page.fill("#text", f"{text}}}")
@@ -305,24 +295,20 @@ def test_undo_brings_back_the_text_before_typed_errors(visit):
     page.click("#tab-system")
     page.click("#tool-undo")
     shown(page.locator("#text")).to_have_value(text)
-    page.keyboard.press("a")
-    shown(page.locator("#network .neuron")).to_have_count(4)
+    press(page, "a", neurons=4)
 
 
-def test_a_file_holds_a_movement_by_keys_that_was_just_made(visit):
-    page = visit()
+def test_a_file_holds_a_movement_by_keys_that_was_just_made(page):
     neuron(page, "echo").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Alt+ArrowRight")
     page.keyboard.press("s")
     page.select_option("#save-format", "native")
-    with saved(page) as waiting:
-        page.click("#save-now")
-    assert "positions" in json.loads(waiting.value.path().read_text())["notes"]
+    file = save(page, "#save-now")
+    assert "positions" in json.loads(file.path().read_text())["notes"]
 
 
-def test_keys_are_faster_than_answers(visit):
-    page = visit()
+def test_keys_are_faster_than_answers(page):
     for key in ("a", "a", "Control+z", "a"):
         page.keyboard.press(key)
     shown(page.locator("#network .neuron")).to_have_count(5)
@@ -336,8 +322,7 @@ def test_modules_are_inserted(visit):
     shown(page.locator("#network .neuron")).to_have_count(9)
 
 
-def test_an_invalid_change_keeps_the_last_valid_system(visit):
-    page = visit()
+def test_an_invalid_change_keeps_the_last_valid_system(page):
     neuron(page, "echo").click()
     page.fill("#edit-name", "output")
     page.keyboard.press("Enter")
@@ -346,35 +331,27 @@ def test_an_invalid_change_keeps_the_last_valid_system(visit):
     step(page)
 
 
-def test_positions_stay_where_they_are(visit):
-    page = visit()
+def test_positions_stay_where_they_are(page):
     before = neuron(page, "chooser").get_attribute("transform")
     step(page, 2)
     assert neuron(page, "chooser").get_attribute("transform") == before
-    page.keyboard.press("a")
-    shown(page.locator("#network .neuron")).to_have_count(4)
+    press(page, "a", neurons=4)
     assert neuron(page, "chooser").get_attribute("transform") == before
 
 
 def branched(page):
     """Two branches of the computation, of which the shown one has two steps."""
     step(page, 3)
-    page.click("#to-start")
-    taken = page.locator("#choices .option:has(.taken)").inner_text()
-    page.locator("#choices .option").filter(has_not_text=taken).last.click()
-    page.click("#step")
+    choose_otherwise(page)
     shown(page.locator("#where")).to_have_text("step 1 of 1")
     step(page)
     page.click("#show-branches")
     shown(page.locator("#history-branches li")).to_have_count(2)
 
 
-def test_a_movement_keeps_the_computation_its_branches_and_the_graph(visit):
-    page = visit()
+def test_a_movement_keeps_the_computation_its_branches_and_the_graph(page):
     branched(page)
-    page.click("#tab-graph")
-    page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete")
+    explore(page)
     page.click("#tab-system")
     before, counts = page.inner_text("#history-branches"), spikes(page)
     chooser = neuron(page, "chooser")
@@ -415,7 +392,7 @@ def test_a_movement_keeps_the_computation_its_branches_and_the_graph(visit):
 
 
 def test_a_movement_keeps_a_loop_and_its_verdict(visit):
-    page = visit("ring.snp.json", model_text(LASSO, "native")[0])
+    page = visit(LASSO)
     page.click("#tab-graph")
     page.fill("#property", "eventually z = 0")
     page.keyboard.press("Enter")
@@ -431,7 +408,7 @@ def test_a_movement_keeps_a_loop_and_its_verdict(visit):
 
 def test_a_net_is_edited(visit):
     net = snp.SleptsovNet([1], inputs=snp.sleptsov.Arcs.of([]), outputs=snp.sleptsov.Arcs.of([]))
-    page = visit("net.lsn", model_text(net, "lsn")[0])
+    page = visit(net)
     page.click("#tool-transition")
     shown(page.locator("#network .transition")).to_have_count(1)
     page.click("#tool-add")
@@ -509,7 +486,7 @@ def test_a_new_neuron_for_which_the_view_has_no_room_is_seen_with_all_others(vis
 
 def test_a_net_keeps_its_positions_and_says_where_it_does_not(visit):
     net = net_of_text("t: x -> y", {"x": 1})
-    page = visit("net.lsn", model_text(net, "lsn")[0])
+    page = visit(net)
     assert page.get_attribute("#tool-add", "title") == "Add a place (a), or double-click"
     page.locator("#network .place").first.click()
     page.keyboard.press("Alt+ArrowDown")
@@ -524,9 +501,8 @@ def test_a_net_keeps_its_positions_and_says_where_it_does_not(visit):
     shown(page.locator("#save-places")).to_contain_text("keeps no positions")
     page.select_option("#save-format", "pnml")
     shown(page.locator("#save-places")).to_be_hidden()
-    with saved(page) as waiting:
-        page.click("#save-now")
-    text = waiting.value.path().read_text()
+    file = save(page, "#save-now")
+    text = file.path().read_text()
     again = visit("net.pnml", text)
     after = again.locator("#network .node").evaluate_all(TRANSFORMS)
     assert moves(before, after) == {(0, 0)}
@@ -534,7 +510,7 @@ def test_a_net_keeps_its_positions_and_says_where_it_does_not(visit):
 
 def test_priorities_of_a_net_are_edited(visit):
     net = net_of_text("t: x -> y\nu: x -> z\nv: y -> z\nt > u", {"x": 1})
-    page = visit("net.lsn", model_text(net, "lsn")[0])
+    page = visit(net)
     field, problem = page.locator("#edit-beats"), page.locator("#edit-beats-problem")
     transition = page.locator("#network .transition")
     transition.filter(has_text="beats u").click()
@@ -643,8 +619,7 @@ def test_large_systems_are_shapes_from_afar_and_elements_near(visit, size):
     shown(page.locator("#where")).to_contain_text("step 1")
 
 
-def test_a_search_for_a_condition_goes_to_its_step(visit):
-    page = visit()
+def test_a_search_for_a_condition_goes_to_its_step(page):
     step(page, 6)
     page.click("#to-start")
     page.fill("#search", "output = 2")
@@ -657,13 +632,10 @@ def test_a_search_for_a_condition_goes_to_its_step(visit):
     shown(page.locator("#found")).to_contain_text("no neuron 'outputt'")
 
 
-def test_a_search_knows_only_the_steps_that_are_shown(visit):
-    page = visit()
+def test_a_search_knows_only_the_steps_that_are_shown(page):
     step(page, 3)
-    page.keyboard.press("a")
-    shown(page.locator("#network .neuron")).to_have_count(4)
-    page.keyboard.press("Control+z")
-    shown(page.locator("#network .neuron")).to_have_count(3)
+    press(page, "a", neurons=4)
+    press(page, "Control+z", neurons=3)
     page.locator("#step:not([disabled])").wait_for()
     page.fill("#search", "chooser >= 0")
     page.keyboard.press("Enter")
@@ -680,15 +652,13 @@ def test_a_search_knows_only_the_steps_that_are_shown(visit):
 # ---- time ----
 
 
-def test_no_key_is_lost_while_the_first_step_is_prepared(visit):
-    page = visit()
+def test_no_key_is_lost_while_the_first_step_is_prepared(page):
     for _ in range(4):
         page.keyboard.press("ArrowRight")
     shown(page.locator("#where")).to_contain_text("step 4")
 
 
-def test_a_run_pauses_at_a_condition(visit):
-    page = visit()
+def test_a_run_pauses_at_a_condition(page):
     page.fill("#until", "output = 2")
     page.keyboard.press("Tab")
     page.locator("#to-end:not([disabled])").click()
@@ -719,16 +689,14 @@ _FORGOTTEN = """async () => {
 }"""
 
 
-def test_steps_that_no_branch_has_are_forgotten(visit):
-    page = visit()
+def test_steps_that_no_branch_has_are_forgotten(page):
     page.evaluate(_FORGOTTEN)
     page.context.new_cdp_session(page).send("HeapProfiler.collectGarbage")
     left = page.evaluate("held.references.filter((own) => own.deref() !== undefined).length")
     assert left == 3  # the rows that are shown
 
 
-def test_branches_are_kept_and_walked(visit):
-    page = visit()
+def test_branches_are_kept_and_walked(page):
     step(page, 4)
     first = spikes(page)
     page.click("#to-start")
@@ -748,8 +716,7 @@ def test_branches_are_kept_and_walked(visit):
     assert spikes(page) == first
 
 
-def test_branches_are_compared_only_where_they_are_shown(visit):
-    page = visit()
+def test_branches_are_compared_only_where_they_are_shown(page):
     branched(page)
     page.click("#show-table")
     count = """() => {
@@ -771,16 +738,12 @@ def test_a_file_has_branches_that_were_never_shown(visit, tmp_path):
     """Also that which is shown has its name in the file."""
     page = visit()
     step(page, 2)
-    page.click("#to-start")
-    taken = page.locator("#choices .option:has(.taken)").inner_text()
-    page.locator("#choices .option").filter(has_not_text=taken).last.click()
-    page.click("#step")
+    choose_otherwise(page)
     shown(page.locator("#where")).to_have_text("step 1 of 1")
     page.click("#picture")
-    with saved(page) as waiting:
-        page.click("#picture-page")
+    file = save(page, "#picture-page")
     path = tmp_path / "run.html"
-    waiting.value.save_as(path)
+    file.save_as(path)
     file = visit(url=f"file://{path}")
     file.click("#show-branches")
     shown(file.locator("#history-branches .own input")).to_have_value("branch 2")
@@ -804,18 +767,14 @@ def test_names_stay_with_their_branches(visit, tmp_path):
     page.click("#to-end")
     shown(page.locator("#where")).to_contain_text("halted")
     shown(own).to_have_value("slow path")
-    page.click("#to-start")
-    taken = page.locator("#choices .option:has(.taken)").inner_text()
-    page.locator("#choices .option").filter(has_not_text=taken).last.click()
-    page.click("#step")
+    choose_otherwise(page)
     shown(names).to_have_count(2)  # the beginning of the other one has no name of its own
     shown(page.locator("#history-branches .own")).to_have_text("shown 1 step")
     page.locator("#history-branches button").last.click()
     shown(names).to_have_count(2)
     page.click("#picture")
-    with saved(page) as waiting:
-        page.click("#picture-page")
-    waiting.value.save_as(tmp_path / "run.html")
+    file = save(page, "#picture-page")
+    file.save_as(tmp_path / "run.html")
     value = own.input_value()
     file = visit(url=(tmp_path / "run.html").as_uri())
     file.click("#show-branches")
@@ -825,14 +784,10 @@ def test_names_stay_with_their_branches(visit, tmp_path):
     assert {x.input_value() for x in inputs.all()} == {"slow path", "fast path"}
 
 
-def test_a_branch_that_comes_out_otherwise_is_not_shown_as_it_was(visit):
+def test_a_branch_that_comes_out_otherwise_is_not_shown_as_it_was(page):
     """Not even where only a delay differs."""
-    page = visit()
     step(page, 2)
-    page.click("#to-start")
-    taken = page.locator("#choices .option:has(.taken)").inner_text()
-    page.locator("#choices .option").filter(has_not_text=taken).last.click()
-    page.click("#step")
+    choose_otherwise(page)
     page.click("#show-branches")
 
     def delay(route):
@@ -852,7 +807,7 @@ def test_a_branch_that_comes_out_otherwise_is_not_shown_as_it_was(visit):
 
 
 def test_a_lasso_plays_as_a_loop(visit):
-    page = visit("ring.snp.json", model_text(LASSO, "native")[0])
+    page = visit(LASSO)
     page.click("#tab-graph")
     page.fill("#property", "eventually z = 0")
     page.keyboard.press("Enter")
@@ -866,8 +821,7 @@ def test_a_lasso_plays_as_a_loop(visit):
     assert seen == [0, 1, 0, 1, 0]
 
 
-def test_raster_and_counts_share_the_cursor(visit):
-    page = visit()
+def test_raster_and_counts_share_the_cursor(page):
     step(page, 3)
     fired = sum(len(row.split(": ")) - 1 for row in page.locator("td.fired").all_inner_texts())
     page.click("#show-raster")
@@ -905,8 +859,7 @@ def test_nothing_moves_while_something_is_said(visit):
     assert page.locator("#network").bounding_box() == before
 
 
-def test_a_late_answer_about_the_same_model_changes_nothing(visit):
-    page = visit()
+def test_a_late_answer_about_the_same_model_changes_nothing(page):
     held = hold_back(page, "first")
     for keys, count in (("a", 4), ("Control+z", 3), ("Control+Shift+Z", 4)):
         page.keyboard.press(keys)
@@ -926,8 +879,7 @@ def test_a_late_answer_about_the_same_model_changes_nothing(visit):
 @pytest.mark.parametrize(
     ("field", "key"), [("rules", "a"), ("name", "d"), ("input", "Backspace"), ("weight", "a")]
 )
-def test_an_answer_leaves_the_focus_and_the_text_to_a_field(visit, field, key):
-    page = visit()
+def test_an_answer_leaves_the_focus_and_the_text_to_a_field(page, field, key):
     held = hold_back(page, "change")
     neuron(page, "echo").click()
     with page.expect_request("**/api/change"):
@@ -948,8 +900,7 @@ def test_an_answer_leaves_the_focus_and_the_text_to_a_field(visit, field, key):
     assert page.locator("#network .neuron").count() == 3 and not held
 
 
-def test_a_half_typed_name_is_applied_when_its_field_is_left_after_an_answer(visit):
-    page = visit()
+def test_a_half_typed_name_is_applied_when_its_field_is_left_after_an_answer(page):
     held = hold_back(page, "change")
     neuron(page, "echo").click()
     with page.expect_request("**/api/change"):

@@ -3,7 +3,7 @@
 import pytest
 
 from snpjax.viz.page.session import _stem
-from tests.support.browser import NATURALS, neuron, saved, shown
+from tests.support.browser import NATURALS, neuron, press, save, shown
 
 
 pytestmark = pytest.mark.browser
@@ -24,10 +24,8 @@ def typed_rules(page, name, rules):
     page.fill("#edit-rules", rules)
 
 
-def test_opening_a_file_is_undone(visit):
-    page = visit()
-    page.keyboard.press("a")
-    shown(page.locator("#network .neuron")).to_have_count(4)
+def test_opening_a_file_is_undone(page):
+    press(page, "a", neurons=4)
     opened(page, "other.pli", NATURALS.replace("echo", "mirror").encode())
     shown(neuron(page, "mirror")).to_have_count(1)
     assert "edited" not in page.inner_text("#subtitle")
@@ -37,8 +35,7 @@ def test_opening_a_file_is_undone(visit):
     assert page.title() == "natural_numbers.pli · snpjax"
 
 
-def test_a_file_that_cannot_be_read_leaves_the_system(visit):
-    page = visit()
+def test_a_file_that_cannot_be_read_leaves_the_system(page):
     text = page.input_value("#text")
     opened(page, "pic.png", b"\x89PNG\r\n\x00\xff")
     shown(page.locator("#message")).to_contain_text("pic.png was not opened")
@@ -56,8 +53,7 @@ def test_a_file_that_cannot_be_read_leaves_the_system(visit):
     shown(page.locator("#text")).to_have_value(f"{NATURALS}}}")
 
 
-def test_rules_are_applied_when_their_field_is_left(visit):
-    page = visit()
+def test_rules_are_applied_when_their_field_is_left(page):
     typed_rules(page, "echo", "a^2/a -> a")
     neuron(page, "output").click()
     shown(page.locator("#subtitle")).to_contain_text("edited")
@@ -70,8 +66,7 @@ def test_rules_are_applied_when_their_field_is_left(visit):
     shown(neuron(page, "repeat").locator(".count")).to_have_text("5")
 
 
-def test_rules_with_errors_stay_with_their_neuron(visit):
-    page = visit()
+def test_rules_with_errors_stay_with_their_neuron(page):
     typed_rules(page, "echo", "a^2/a^3 -> a\na -> -> a")
     shown(page.locator("#edit-findings li")).to_have_count(2)  # a wrong line hides no other one
     neuron(page, "output").click()
@@ -94,8 +89,7 @@ def test_rules_with_errors_stay_with_their_neuron(visit):
     shown(page.locator("#edit-rules")).to_have_value("a -> a")
 
 
-def test_leaving_an_edited_system_asks(visit):
-    page = visit()
+def test_leaving_an_edited_system_asks(page):
     assert not page.evaluate(ASKS)
     text = page.input_value("#text")
     page.click("#tab-text")
@@ -104,9 +98,8 @@ def test_leaving_an_edited_system_asks(visit):
     assert page.evaluate(ASKS)
     page.click("#save")
     page.fill("#save-name", "mine")
-    with saved(page) as waiting:
-        page.click("#save-now")
-    assert waiting.value.suggested_filename == "mine.pli"
+    file = save(page, "#save-now")
+    assert file.suggested_filename == "mine.pli"
     shown(page.locator("#subtitle")).not_to_contain_text("edited")
     assert not page.evaluate(ASKS)
     page.fill("#text", text)
@@ -116,14 +109,12 @@ def test_leaving_an_edited_system_asks(visit):
     assert page.evaluate(ASKS)  # the edited system is still open
 
 
-def test_an_edited_system_that_another_file_replaced_is_not_lost(visit):
-    page = visit()
+def test_an_edited_system_that_another_file_replaced_is_not_lost(page):
     page.keyboard.press("a")
     shown(page.locator("#subtitle")).to_contain_text("edited")
     page.click("#save")
     page.select_option("#save-format", "dot")  # which cannot be opened again
-    with saved(page):
-        page.click("#save-now")
+    save(page, "#save-now")
     shown(page.locator("#subtitle")).to_contain_text("edited")
     opened(page, "other.pli", NATURALS.replace("echo", "mirror").encode())
     shown(neuron(page, "mirror")).to_have_count(1)
@@ -131,15 +122,13 @@ def test_an_edited_system_that_another_file_replaced_is_not_lost(visit):
     page.click("#tool-undo")
     shown(page.locator("#network .neuron")).to_have_count(4)
     page.click("#save")
-    with saved(page):
-        page.click("#save-now")
+    save(page, "#save-now")
     page.click("#tool-redo")
     shown(neuron(page, "mirror")).to_have_count(1)
     assert not page.evaluate(ASKS)
 
 
-def test_a_text_with_errors_is_not_taken_for_what_is_saved(visit):
-    page = visit()
+def test_a_text_with_errors_is_not_taken_for_what_is_saved(page):
     page.click("#tab-text")
     page.click("#save")
     shown(page.locator("#save-draft")).to_be_hidden()
@@ -148,16 +137,13 @@ def test_a_text_with_errors_is_not_taken_for_what_is_saved(visit):
     shown(page.locator("#findings li")).not_to_have_count(0)
     page.click("#save")
     shown(page.locator("#save-draft")).to_contain_text("the last one that was read")
-    with saved(page) as waiting:
-        page.click("#save-text")
-    assert waiting.value.path().read_text() == f"{NATURALS}oops"
-    with saved(page) as waiting:
-        page.click("#save-now")
-    assert waiting.value.path().read_text() == NATURALS
+    file = save(page, "#save-text")
+    assert file.path().read_text() == f"{NATURALS}oops"
+    file = save(page, "#save-now")
+    assert file.path().read_text() == NATURALS
 
 
-def test_a_wrong_train_that_is_left_is_told(visit):
-    page = visit()
+def test_a_wrong_train_that_is_left_is_told(page):
     neuron(page, "echo").click()
     page.fill("#edit-input", "1 x")
     neuron(page, "output").click()
@@ -187,13 +173,11 @@ def test_another_server_on_the_port_is_announced_once(visit):
     page.keyboard.press("a")
     page.wait_for_timeout(100)
     assert asked.count(403) == 1
-    with saved(page) as waiting:
-        page.click("#lost-save")
-    assert waiting.value.path().read_text() == NATURALS
+    file = save(page, "#lost-save")
+    assert file.path().read_text() == NATURALS
 
 
-def test_a_repeated_choice_makes_no_branch(visit):
-    page = visit()
+def test_a_repeated_choice_makes_no_branch(page):
     page.locator("#step:not([disabled])").wait_for()
     rules = page.locator("#choices .option")
     rules.nth(1).click()
@@ -238,8 +222,7 @@ def main()
     assert page.locator("#table thead").inner_text().split()[:2] == ["step", "left"]
 
 
-def test_conditions_and_searches_belong_to_a_file(visit):
-    page = visit()
+def test_conditions_and_searches_belong_to_a_file(page):
     page.locator("#step:not([disabled])").wait_for()
     page.fill("#until", "nix > 2")
     page.press("#until", "Tab")
@@ -251,9 +234,8 @@ def test_conditions_and_searches_belong_to_a_file(visit):
     shown(page.locator("#until")).to_have_value("")
 
 
-def test_a_refused_name_leaves_other_neurons_alone(visit):
+def test_a_refused_name_leaves_other_neurons_alone(page):
     """Also where another neuron was selected before the answer came."""
-    page = visit()
     page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
     release = []
     page.route("**/api/change", lambda route: release.append(route), times=1)
@@ -270,18 +252,15 @@ def test_a_refused_name_leaves_other_neurons_alone(visit):
 
 
 def edited(page):
-    page.keyboard.press("a")
-    shown(page.locator("#network .neuron")).to_have_count(4)
+    press(page, "a", neurons=4)
 
 
 def saves(page):
     page.click("#save")
-    with saved(page):
-        page.click("#save-now")
+    save(page, "#save-now")
 
 
-def test_redo_to_another_file_still_asks_for_the_edited_one(visit):
-    page = visit()
+def test_redo_to_another_file_still_asks_for_the_edited_one(page):
     edited(page)
     opened(page, "other.pli", OTHER.encode())
     shown(neuron(page, "mirror")).to_have_count(1)
@@ -297,8 +276,7 @@ def test_redo_to_another_file_still_asks_for_the_edited_one(visit):
     assert page.evaluate(ASKS)
 
 
-def test_a_text_with_errors_that_another_file_replaced_asks(visit):
-    page = visit()
+def test_a_text_with_errors_that_another_file_replaced_asks(page):
     page.click("#tab-text")
     page.fill("#text", f"{NATURALS}}}")
     shown(page.locator("#findings li")).not_to_have_count(0)
@@ -307,8 +285,7 @@ def test_a_text_with_errors_that_another_file_replaced_asks(visit):
     assert page.evaluate(ASKS)
 
 
-def test_an_edited_system_asks_after_a_file_with_errors_was_fixed_and_saved(visit):
-    page = visit()
+def test_an_edited_system_asks_after_a_file_with_errors_was_fixed_and_saved(page):
     edited(page)
     opened(page, "other.pli", f"{OTHER}}}".encode())
     shown(page.locator("#findings li")).not_to_have_count(0)
@@ -319,16 +296,14 @@ def test_an_edited_system_asks_after_a_file_with_errors_was_fixed_and_saved(visi
     assert page.evaluate(ASKS)
 
 
-def test_a_file_of_the_same_name_replaces_an_edited_system_and_asks(visit):
-    page = visit()
+def test_a_file_of_the_same_name_replaces_an_edited_system_and_asks(page):
     edited(page)
     opened(page, "natural_numbers.pli", OTHER.encode())
     shown(neuron(page, "mirror")).to_have_count(1)
     assert page.evaluate(ASKS)
 
 
-def test_the_page_and_its_server_agree_on_names_without_suffixes(visit):
-    page = visit()
+def test_the_page_and_its_server_agree_on_names_without_suffixes(page):
     names = ["NET.PLI", "Net.Snp.JSON", "net.snp.json", "a.b.pli", "net.other", "net"]
     stems = page.evaluate(
         """async (names) => {

@@ -27,7 +27,7 @@ CHAIN = snp.SpikingSystem(
 
 
 def opened(visit):
-    page = visit("s.snp.json", model_text(CHAIN, "native")[0])
+    page = visit(CHAIN)
     page.locator("#step:not([disabled])").wait_for()
     return page
 
@@ -125,7 +125,7 @@ def synapses(page):
 
 def test_one_synapse_to_a_box_keeps_its_weight_and_several_are_listed(visit):
     system = CHAIN.replace(synapses=[*CHAIN.synapses[:4], ("t", "s", 5)])
-    page = visit("s.snp.json", model_text(system, "native")[0])
+    page = visit(system)
     neuron(page, "p[1]").click()
     page.keyboard.press("g")
     labels = page.locator("#network .weight").all_text_contents()
@@ -177,7 +177,7 @@ def test_arcs_of_a_folded_net_are_arcs(visit):
         outputs=Arcs.of([(2, 0, 3)]),
         place_names=["p[0]", "p[1]", "q"],
     )
-    page = visit("n.lsn", model_text(places, "lsn")[0])
+    page = visit(places)
     page.locator("#network .place").first.click()
     page.locator("#network .place").nth(1).click(modifiers=["Shift"])
     page.keyboard.press("g")
@@ -195,7 +195,7 @@ def test_a_box_with_a_transition_that_may_fire_looks_like_it(visit):
         outputs=Arcs.of([]),
         transition_names=["t1", "t2", "later"],
     )
-    page = visit("n.lsn", model_text(net, "lsn")[0])
+    page = visit(net)
     page.locator("#step:not([disabled])").wait_for()
     look = """body => ["fill", "stroke", "strokeWidth"].map(x => getComputedStyle(body)[x])"""
     transition = page.locator("#network .transition")
@@ -245,9 +245,7 @@ def test_many_neurons_are_folded_on_the_canvas(visit):
     neurons = [snp.Neuron(f"p[{i}]", 1, ["a -> a"]) for i in range(180)]
     rest = [snp.Neuron(f"q[{i}]") for i in range(180)]
     synapses = [(f"p[{i}]", f"q[{(3 * i) % 180}]") for i in range(180)]
-    page = visit(
-        "m.snp.json", model_text(snp.SpikingSystem([*neurons, *rest], synapses), "native")[0]
-    )
+    page = visit(snp.SpikingSystem([*neurons, *rest], synapses))
     page.fill("#search", "p[7]")
     page.keyboard.press("Enter")
     neuron(page, "p[7]").click()

@@ -3,7 +3,6 @@
 import pytest
 
 import snpjax as snp
-from snpjax.io import model_text
 from tests.support.browser import shown, step
 from tests.viz.test_subsets import PLASTIC
 
@@ -24,7 +23,7 @@ MOVEMENTS = "() => document.getAnimations().filter((x) => x.playState === 'runni
 
 
 def opened(visit, system, motion="no-preference"):
-    page = visit("s.snp.json", model_text(system, "native")[0])
+    page = visit(system)
     page.emulate_media(reduced_motion=motion)
     page.locator("#step:not([disabled])").wait_for()
     return page

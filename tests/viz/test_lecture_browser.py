@@ -5,7 +5,7 @@ import re
 import pytest
 
 import snpjax as snp
-from tests.support.browser import neuron, saved, shown, step
+from tests.support.browser import neuron, save, shown, step
 
 
 pytestmark = pytest.mark.browser
@@ -82,19 +82,13 @@ def test_a_lecture(visit, tmp_path):
     page.click("#tab-system")
     page.click("#save")
     page.select_option("#save-format", "plingua")
-    with saved(page) as waiting:
-        page.click("#save-now")
-        if page.locator("#save-lossy").is_visible():
-            page.click("#save-lossy")
-    waiting.value.save_as(tmp_path / "even.pli")
+    save(page, "#save-now").save_as(tmp_path / "even.pli")
     system = snp.read(tmp_path / "even.pli")
     graph = snp.explore(system)
     assert graph.intervals(20).values == (4, 6, 8, 10, 12, 14, 16, 18, 20)
 
     page.click("#picture")
-    with saved(page) as waiting:
-        page.click("#picture-page")
-    waiting.value.save_as(tmp_path / "even.html")
+    save(page, "#picture-page").save_as(tmp_path / "even.html")
     assert (tmp_path / "even.html").stat().st_size <= 300_000
     shared = visit(url=(tmp_path / "even.html").as_uri())
     assert shared.locator("#network .neuron").count() == 5

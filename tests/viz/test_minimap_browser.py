@@ -47,8 +47,7 @@ def test_the_view_is_moved_in_the_map(visit, size):
     shown(minimap).to_be_hidden()
 
 
-def test_the_middle_of_the_map_is_the_middle_of_the_drawing(visit):
-    page = visit()
+def test_the_middle_of_the_map_is_the_middle_of_the_drawing(page):
     page.locator("#view-system [data-zoom=in]").click(click_count=6)
     x, y, _ = page.evaluate(MIDDLE)
     page.mouse.click(x + 20, y)
@@ -72,7 +71,7 @@ def test_many_neurons_are_no_elements(visit):
     shown(page.locator("#view-system .minimap")).to_be_visible()
 
 
-def test_dense_systems_are_laid_out_in_rows(visit):
+def test_dense_systems_are_laid_out_in_rows(page):
     """Layers of them would take seconds, and nobody could read them; sparse ones are in layers."""
     script = """async (degree) => {
       const { arrange } = await import("./static/layout.js");
@@ -82,7 +81,6 @@ def test_dense_systems_are_laid_out_in_rows(visit):
       arrange(nodes, edges, { room: { width: 900, height: 500 } });
       return [new Set(nodes.map((node) => node.y)).size, edges.some((edge) => edge.points)];
     }"""
-    page = visit()
     rows, is_layered = page.evaluate(script, 8)
     assert rows < 20 and not is_layered
     assert page.evaluate(script, 1)[1]

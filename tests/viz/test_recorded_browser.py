@@ -3,9 +3,8 @@
 import pytest
 
 import snpjax as snp
-from snpjax.io import model_text
 from snpjax.viz.page import export
-from tests.support.browser import saved, shown, step
+from tests.support.browser import explore, save, shown, step
 from tests.viz.test_editing_browser import LASSO
 
 
@@ -25,23 +24,20 @@ def exported(visit, page, tmp_path):
     """The exported page of what is shown."""
     page.click("#picture")
     shown(page.locator("#picture-of")).to_contain_text("the graph (if you explored it)")
-    with saved(page) as waiting:
-        page.click("#picture-page")
-    waiting.value.save_as(tmp_path / "run.html")
+    file = save(page, "#picture-page")
+    file.save_as(tmp_path / "run.html")
     return visit(url=(tmp_path / "run.html").as_uri())
 
 
 def test_a_configuration_of_the_graph_leads_to_its_step_in_the_run_or_a_branch(visit, tmp_path):
-    page = visit("s.snp.json", model_text(CHOICES, "native")[0])
+    page = visit(CHOICES)
     for rule in (1, 2):
         page.locator("#choices .option").nth(rule).click()
         step(page)
         page.click("#step")
         shown(page.locator("#where")).to_contain_text("step 2 of 2")
         page.click("#to-start")
-    page.click("#tab-graph")
-    page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete")
+    explore(page)
     file = exported(visit, page, tmp_path)
     file.click("#tab-graph")
     status, here = file.locator("#graph-status"), file.locator("#graph .here")
@@ -81,7 +77,7 @@ def test_the_end_of_a_recording_is_announced(visit, tmp_path):
 
 
 def test_a_verdict_and_its_loop_are_recorded(visit, tmp_path):
-    page = visit("ring.snp.json", model_text(LASSO, "native")[0])
+    page = visit(LASSO)
     page.click("#tab-graph")
     page.fill("#property", "eventually z = 0")
     page.keyboard.press("Enter")

@@ -12,7 +12,6 @@ import pytest
 import snpjax as snp
 from snpjax.drawing.edges import sampled  # the page and pictures agree
 from snpjax.drawing.labels import place_labels  # the page and pictures agree
-from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
 from snpjax.spiking.model.rule import rule_text  # the page and pictures agree
 from snpjax.spiking.model.rule_syntax import parse_rule  # the page and pictures agree
@@ -25,9 +24,11 @@ from snpjax.viz.page.texts import formats_json
 from tests.support.browser import (
     HOSTILE,
     NATURALS,
+    explore,
     hold_back,
     neuron,
-    saved,
+    press,
+    save,
     shown,
     spikes,
     step,
@@ -41,8 +42,7 @@ pytestmark = pytest.mark.browser
 # ---- opening and stepping ----
 
 
-def test_steps_forward_and_back(visit):
-    page = visit()
+def test_steps_forward_and_back(page):
     assert page.title() == "natural_numbers.pli · snpjax"
     system = open_model("n.pli", NATURALS, format=None, level="extended").system
     run = snp.run(system, max_steps=64, choice=snp.UniformChoice(jr.key(0)))
@@ -65,8 +65,7 @@ def test_steps_forward_and_back(visit):
     assert f"number {run.interval()}" in page.inner_text("#trains")
 
 
-def test_it_runs_and_pauses(visit):
-    page = visit()
+def test_it_runs_and_pauses(page):
     page.locator("#run:not([disabled])").click()
     shown(page.locator("#where")).to_contain_text("step 2")
     page.click("#run")
@@ -78,7 +77,7 @@ def test_it_runs_and_pauses(visit):
 
 def test_closed_neurons_and_delays_are_shown(visit):
     neurons = [snp.Neuron("slow", 2, ["a+/a -> a; 2"]), snp.Neuron("sink")]
-    page = visit("slow.snp.json", text_of(snp.SpikingSystem(neurons, [("slow", "sink")])))
+    page = visit(snp.SpikingSystem(neurons, [("slow", "sink")]))
     step(page)
     slow = neuron(page, "slow")
     assert "closed" in slow.get_attribute("class") and "closed 2 · 1 waiting" in slow.text_content()
@@ -92,7 +91,7 @@ def test_spikes_in_flight_are_shown(visit):
     delays = snp.SynapseDelays({("x", "y"): 2, ("x", "z"): 1})
     neurons = [snp.Neuron("x", 2, ["a+/a -> a"]), snp.Neuron("y"), snp.Neuron("z")]
     pairs = [("x", "y"), ("x", "z")]
-    page = visit("late.snp.json", text_of(snp.SpikingSystem(neurons, pairs, variant=delays)))
+    page = visit(snp.SpikingSystem(neurons, pairs, variant=delays))
     step(page, 2)
     rows = page.locator("#table tbody tr")
     cells = [rows.nth(i).locator("td").all_inner_texts()[:3] for i in range(3)]
@@ -119,7 +118,7 @@ def test_what_a_neuron_becomes_by_division_is_shown_and_not_edited(visit):
         rules_by_label={"x": ["a^3 -> a"], "y": ["a -> lambda"]},
         output="y",
     )
-    page = visit("growing.snp.json", text_of(system))
+    page = visit(system)
     neuron(page, "m").click()
     assert page.input_value("#edit-rules") == rules
     assert page.locator("#network .end").count() == 0
@@ -136,7 +135,7 @@ def test_keys_to_a_field_that_is_not_there_say_why(visit):
     system = snp.SpikingSystem(
         [snp.Neuron("m", 1, [rules]), snp.Neuron("in")], [("in", "m")], output="m"
     )
-    page = visit("growing.snp.json", text_of(system))
+    page = visit(system)
     message = page.locator("#message")
     for key in ("r", "F2", "i"):
         page.keyboard.press(key)
@@ -152,7 +151,7 @@ def test_keys_to_a_field_that_is_not_there_say_why(visit):
 
 def test_neurons_are_renamed_while_synapses_change(visit):
     neurons = [snp.Neuron("p", 2, ["a+/a -> -1 {q}"]), snp.Neuron("q")]
-    page = visit("plastic.snp.json", text_of(snp.SpikingSystem(neurons, [("p", "q")])))
+    page = visit(snp.SpikingSystem(neurons, [("p", "q")]))
     step(page)
     neuron(page, "q").click()
     page.keyboard.press("r")
@@ -167,7 +166,7 @@ def test_neurons_are_renamed_while_synapses_change(visit):
 def test_rules_of_a_label_are_shown_while_synapses_change(visit):
     neurons = [snp.Neuron("p", 2, ["a+/a -> -1 {q}"], "L"), snp.Neuron("q")]
     system = snp.SpikingSystem(neurons, [("p", "q")], output="p")
-    page = visit("plastic.snp.json", text_of(system))
+    page = visit(system)
     step(page)
     assert "{q}" in neuron(page, "p").text_content()
     assert page.locator("#network .end").count() == 1
@@ -177,7 +176,7 @@ def test_rules_of_a_label_are_shown_while_synapses_change(visit):
 
 def test_a_sleptsov_net_is_stepped(visit):
     net = net_of_text("halve: 2x -> half\ndrop: x ->\nhalve > drop", {"x": 9})
-    page = visit("net.lsn", model_text(net, "lsn")[0])
+    page = visit(net)
     assert "2 places · 2 transitions" in page.inner_text("#subtitle")
     tokens = page.locator("#network .place .count")
     assert tokens.all_text_contents() == ["9", "0"]
@@ -195,10 +194,9 @@ def test_a_sleptsov_net_is_stepped(visit):
     assert tokens.all_text_contents() == ["4", "0"]
     page.click("#save")
     page.select_option("#save-format", "pnml")
-    with saved(page) as waiting:
-        page.click("#save-now")
-    assert waiting.value.suggested_filename == "net.pnml"
-    page.set_input_files("#file", waiting.value.path())  # whose name says nothing
+    file = save(page, "#save-now")
+    assert file.suggested_filename == "n.pnml"
+    page.set_input_files("#file", file.path())  # whose name says nothing
     shown(page.locator("#message")).to_contain_text("unknown suffix")
     assert tokens.all_text_contents() == ["4", "0"]  # the net stays
 
@@ -212,8 +210,7 @@ def text_of(system: snp.SpikingSystem) -> str:
 # ---- choosing ----
 
 
-def test_a_choice_is_made_and_made_otherwise(visit):
-    page = visit()
+def test_a_choice_is_made_and_made_otherwise(page):
     system = open_model("n.pli", NATURALS, format=None, level="extended").system
     start = reference.initial(system)
     shown(page.locator(".choice legend")).to_have_text("chooser")
@@ -230,8 +227,7 @@ def test_a_choice_is_made_and_made_otherwise(visit):
     assert spikes(page) == list(reference.step(system, start, (0, 0, 0))[0].spikes)
 
 
-def test_the_first_rule_and_another_seed(visit):
-    page = visit()
+def test_the_first_rule_and_another_seed(page):
     page.check("#rest-first")
     step(page, 5)
     assert spikes(page) == [2, 1, 2]  # the first rule of the chooser keeps a spike for ever
@@ -243,8 +239,7 @@ def test_the_first_rule_and_another_seed(visit):
 # ---- editing ----
 
 
-def test_a_wrong_rule_is_told_at_once_and_a_right_one_taken(visit):
-    page = visit()
+def test_a_wrong_rule_is_told_at_once_and_a_right_one_taken(page):
     neuron(page, "chooser").click()
     shown(page.locator("#neuron h3")).to_have_text("chooser")
     page.fill("#edit-rules", "a -> a\na -> b")
@@ -288,11 +283,8 @@ def test_a_text_with_errors_is_mended_in_the_page(visit):
 # ---- exploring ----
 
 
-def test_the_graph_is_drawn_and_followed(visit):
-    page = visit()
-    page.click("#tab-graph")
-    page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete")
+def test_the_graph_is_drawn_and_followed(page):
+    explore(page)
     system = open_model("n.pli", NATURALS, format=None, level="extended").system
     graph = snp.explore(system)
     assert page.locator("#graph .state").count() == graph.num_configurations
@@ -360,7 +352,7 @@ def test_labels_of_random_networks_meet_nothing(visit, seed):
     pairs = {(int(a), int(b)) for a, b in rng.integers(0, num, (3 * num, 2)) if a != b}
     neurons = [snp.Neuron(f"n{i}", i % 3, ["a -> a"]) for i in range(num)]
     synapses = [(f"n{a}", f"n{b}", int(10 ** rng.integers(1, 6)) + 1) for a, b in sorted(pairs)]
-    page = visit("r.snp.json", text_of(snp.SpikingSystem(neurons, synapses, output="n0")))
+    page = visit(snp.SpikingSystem(neurons, synapses, output="n0"))
     assert_labels_meet_nothing(page, "#network", len(pairs))
     # Also where somebody dragged a node to.
     body = page.locator("#network .neuron .body").nth(1)
@@ -378,7 +370,7 @@ def test_labels_of_a_graph_meet_nothing(visit):
     neurons = [snp.Neuron(f"n{i}", 2 - i % 2, rules) for i in range(3)]
     pairs = [(f"n{i}", f"n{(i + 1) % 3}") for i in range(3)]
     system = snp.SpikingSystem(neurons, pairs, output=["n0", "n1"])
-    page = visit("g.snp.json", text_of(system))
+    page = visit(system)
     page.click("#tab-graph")
     page.fill("#most", "25")
     page.click("#explore button")
@@ -419,18 +411,16 @@ def test_labels_stand_where_those_on_paper_stand(visit):
 # ---- files ----
 
 
-def test_what_is_saved_reads_back(visit, tmp_path):
-    page = visit()
+def test_what_is_saved_reads_back(page, tmp_path):
     neuron(page, "echo").click()
     page.fill("#edit-spikes", "4")
     page.locator("#neuron button.primary:not([disabled])").click()
     shown(page.locator("#subtitle")).to_contain_text("edited")
     page.click("#save")
     page.select_option("#save-format", "native")
-    with saved(page) as waiting:
-        page.click("#save-now")
-    file = tmp_path / waiting.value.suggested_filename
-    waiting.value.save_as(file)
+    saved = save(page, "#save-now")
+    file = tmp_path / saved.suggested_filename
+    saved.save_as(file)
     system = snp.read(file)
     assert file.name == "natural_numbers.snp.json"
     assert [n.spikes for n in system.neurons] == [2, 4, 1]
@@ -452,31 +442,25 @@ def test_what_is_saved_reads_back(visit, tmp_path):
     page.click("#save")
     page.select_option("#save-format", "cusnp")
     page.click("#save-now")
-    with saved(page) as waiting:
-        page.click("#save-lossy")
-    assert waiting.value.suggested_filename == "weighted.in"
+    file = save(page, "#save-lossy")
+    assert file.suggested_filename == "weighted.in"
 
 
 @pytest.mark.parametrize("view", ["system", "graph"])
-def test_pictures_are_whole(visit, tmp_path, view):
-    page = visit()
+def test_pictures_are_whole(page, tmp_path, view):
     if view == "graph":
-        page.click("#tab-graph")
-        page.click("#explore button")
-        shown(page.locator("#graph-status")).to_contain_text("complete")
+        explore(page)
     page.click("#picture")
-    with saved(page) as waiting:
-        page.click("#picture-svg")
-    waiting.value.save_as(tmp_path / "picture.svg")
+    file = save(page, "#picture-svg")
+    file.save_as(tmp_path / "picture.svg")
     text = (tmp_path / "picture.svg").read_text()
     root = ET.fromstring(text)
     words = "".join(root.itertext())
     assert ("chooser" in words) if view == "system" else ("<2,1,1>" in words)
     assert "var(--" not in text and float(root.attrib["width"]) > 200
     page.click("#picture")
-    with saved(page) as waiting:
-        page.click("#picture-png")
-    waiting.value.save_as(tmp_path / "picture.png")
+    file = save(page, "#picture-png")
+    file.save_as(tmp_path / "picture.png")
     data = (tmp_path / "picture.png").read_bytes()
     assert data.startswith(b"\x89PNG") and len(data) > 3000
 
@@ -516,9 +500,7 @@ def test_no_text_becomes_markup(visit):
     shown(page.locator("#neuron h3")).to_have_text(names[0])
     page.fill("#edit-rules", f"a -> {HOSTILE}")
     shown(page.locator("#edit-findings li")).not_to_have_count(0)
-    page.click("#tab-graph")
-    page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete")
+    explore(page)
     page.click("#tab-text")
     page.fill("#text", text_of(system).replace('"a -> a"', json.dumps(f"a -> {HOSTILE}")))
     page.click("#read")
@@ -529,8 +511,7 @@ def test_no_text_becomes_markup(visit):
 # ---- comfort ----
 
 
-def test_everything_goes_by_keys(visit):
-    page = visit()
+def test_everything_goes_by_keys(page):
     page.wait_for_selector("#step:not([disabled])")
     page.keyboard.press("ArrowRight")
     shown(page.locator("#where")).to_have_text("step 1 of 1")
@@ -581,8 +562,7 @@ def test_it_fits_the_screen(visit, size, scheme):
     assert network["width"] > size[0] * 0.4  # it uses the room
 
 
-def test_nothing_is_cut_on_a_small_screen(visit):
-    page = visit()
+def test_nothing_is_cut_on_a_small_screen(page):
     rows = [page.locator(place).bounding_box() for place in ("#step", "#speed", "#until", "#where")]
     assert max(row["y"] for row in rows) < min(row["y"] + row["height"] for row in rows)
     step(page)
@@ -629,7 +609,7 @@ def test_a_step_of_a_thousand_neurons_takes_little_scripting(visit):
         (name, names[(7 * i + 13 * k + 1) % 1000]) for i, name in enumerate(names) for k in range(3)
     ]
     synapses = [pair for pair in dict.fromkeys(synapses) if pair[0] != pair[1]]
-    page = visit("many.snp.json", text_of(snp.SpikingSystem(neurons, synapses, output=names[:2])))
+    page = visit(snp.SpikingSystem(neurons, synapses, output=names[:2]))
     assert page.locator("canvas.overview").count() > 0
     assert page.locator("#network .neuron").count() == 0  # none is near
     tools = page.context.new_cdp_session(page)
@@ -662,8 +642,7 @@ def test_a_server_that_ended_is_told(visit):
     shown(page.locator("#message")).to_contain_text("The server has ended")
 
 
-def test_a_check_can_be_cancelled(visit):
-    page = visit()
+def test_a_check_can_be_cancelled(page):
     held = hold_back(page, "property")
     page.click("#tab-graph")
     page.fill("#property", "always echo <= 9")
@@ -676,8 +655,7 @@ def test_a_check_can_be_cancelled(visit):
     shown(page.locator("#verdict button")).to_have_count(0)
 
 
-def test_a_check_ends_when_another_model_is_shown(visit):
-    page = visit()
+def test_a_check_ends_when_another_model_is_shown(page):
     held = hold_back(page, "property")
     page.click("#tab-graph")
     page.fill("#property", "always echo <= 9")
@@ -700,15 +678,13 @@ def test_a_check_ends_when_another_model_is_shown(visit):
     assert "too late" not in page.inner_text("#verdict")
 
 
-def test_a_late_failure_of_an_exploration_is_not_shown_for_another_model(visit):
-    page = visit()
+def test_a_late_failure_of_an_exploration_is_not_shown_for_another_model(page):
     held = hold_back(page, "explore")
     page.click("#tab-graph")
     page.click("#explore button")
     shown(page.locator("#graph-status")).to_contain_text("Exploring")
     page.click("#tab-system")
-    page.keyboard.press("a")
-    shown(page.locator("#network .neuron")).to_have_count(4)
+    press(page, "a", neurons=4)
     page.click("#tab-graph")
     with page.expect_response("**/api/explore"):
         held[0].fulfill(json={"problem": "too late"})
@@ -782,9 +758,7 @@ def test_a_translation_replaces_every_text(visit):
     page.click("#show-branches")
     step(page, 2)
     page.click("#show-raster")
-    page.click("#tab-graph")
-    page.click("#explore button")
-    shown(page.locator("#graph-status")).to_contain_text("complete")
+    explore(page)
     python = formats_json(), palette_json()
     known = {value for part in python for x in part for value in x.values() if type(value) is str}
     names = re.compile(r"chooser|echo|output|natural_numbers\.pli|snpjax")
