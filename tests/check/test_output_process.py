@@ -135,6 +135,18 @@ def test_subsets_of_synapses_are_uniform(system, data):
     check_random(system, data)
 
 
+def test_subsets_share_the_probability_of_their_rule():
+    system = with_ballast(
+        snp.SpikingSystem(
+            [snp.Neuron("i", 1, ["a -> +-1(i, {j, k})", "a -> lambda"]), snp.Neuron("j"),
+             snp.Neuron("k", 0, ["a -> a"])],
+            [("k", "j")],
+            output="k",
+        )
+    )  # fmt: skip
+    assert_agrees(system, {(0, 0): 0.5}, snp.explore(system, max_depth=STEPS, chunks=(64,)))
+
+
 @pytest.mark.slow
 @settings(max_examples=many(30, part=3), suppress_health_check=[HealthCheck.too_slow])
 @given(systems(max_neurons=4) | plastic_systems(max_neurons=4), st.data())

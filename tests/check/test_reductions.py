@@ -15,6 +15,7 @@ from snpjax.check.query.parse import parse_query
 from snpjax.check.reduction import ConeOfInfluence, StubbornSets, Symmetry, decide
 from snpjax.check.reduction.automorphisms import ColouredGraph
 from snpjax.check.reduction.canonical_machine import CanonicalMachine, sorted_fields
+from snpjax.check.reduction.cone import places_in_cone
 from snpjax.check.reduction.net_relations import NetRelations, breakers_of_cycles
 from snpjax.check.reduction.plan import reduced
 from snpjax.check.reduction.stubborn_machine import StubbornNet
@@ -336,6 +337,19 @@ def test_sorted_on_the_device_as_on_the_host():
     wanted = sorted_fields(fields.astype(np.int64), tuple(plan.families_of(machine)))
     assert np.array_equal(np.asarray(found), wanted)
     assert not np.array_equal(wanted, fields)
+
+
+@pytest.mark.parametrize("kind", ["inputs", "tests", "inhibitors"])
+def test_the_cone_of_a_net_follows_arcs_of_every_kind(kind):
+    """p3 decides whether p2 gets a token, and p4 nothing."""
+    arcs = {"inputs": [(0, 0, 1), (3, 1, 1)], "tests": [], "inhibitors": []}
+    arcs[kind] = [*arcs[kind], (2, 0, 1)]
+    net = SleptsovNet(
+        [1, 0, 1, 1],
+        outputs=Arcs.of([(1, 0, 1)]),
+        **{name: Arcs.of(triples) for name, triples in arcs.items()},
+    )
+    assert places_in_cone(net, {"p2"}).tolist() == [True, True, True, False]
 
 
 # ---- through `check` ----

@@ -297,10 +297,12 @@ def test_large_nets_are_built_and_lowered_by_arrays():
 # ---- runs ----
 
 
-def test_failures_are_raised_with_the_run_so_far():
+@pytest.mark.parametrize("engine", [EventDriven(), FullScan()], ids=repr)
+def test_failures_are_raised_with_the_run_so_far(engine):
+    """The first step fills a place with the largest number, the second passes it."""
     net = filled(small(marking=[2**31 - 1, 5, 0, 0]))
     with pytest.raises(snp.RunFailed, match="transition 't2', step 2.*place 'p3'") as failed:
-        snp.run(Execution(net, counts=True), count_dtype=np.int32, save=TRACE)
+        snp.run(Execution(net, counts=True), count_dtype=np.int32, save=TRACE, engine=engine)
     found = failed.value.solution
     assert found.marking[:3].tolist() == [0, 5, 2**31 - 1]
     assert found.result == snp.RESULTS.token_overflow and found.steps == 1
