@@ -37,7 +37,6 @@ SLOW = {
     "proliferation",
     "running",
     "variants",
-    "viewing",
 }
 
 

@@ -5,9 +5,9 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from snpjax.cli.app import app
+from tests.support.command import invoke
 from tests.support.helpers import PAIR, REPOSITORY, script
 
 
@@ -45,7 +45,7 @@ def figures():
 
 
 def draw(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["draw", *map(str, arguments)])
+    return invoke("draw", *arguments)
 
 
 def test_svg_needs_nothing_else(files, monkeypatch):

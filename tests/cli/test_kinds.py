@@ -4,9 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from snpjax.cli.app import app
+from tests.support.command import invoke
 
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -33,7 +32,7 @@ def on(command, file, *more):
 
 def answer(arguments, folder, monkeypatch):
     monkeypatch.chdir(folder)
-    return CliRunner().invoke(app, arguments)
+    return invoke(*arguments)
 
 
 def refused(arguments, folder, monkeypatch):

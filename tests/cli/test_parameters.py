@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
 import snpjax as snp
-from snpjax.cli.app import app
+from tests.support.command import invoke
 
 
 RING = """@model<spiking_psystems>
@@ -27,20 +26,16 @@ def file(tmp_path):
     return path
 
 
-def answer(*arguments):
-    return CliRunner().invoke(app, [*map(str, arguments)])
-
-
 def test_every_command_takes_it(file, tmp_path):
-    found = json.loads(answer("run", file, "--set", "n=3", "--steps", 2, "--json").stdout)
+    found = json.loads(invoke("run", file, "--set", "n=3", "--steps", 2, "--json").stdout)
     assert len(found["neurons"]) == 3
-    assert "complete: 3 configurations" in answer("explore", file, "--set", "n=3").stdout
+    assert "complete: 3 configurations" in invoke("explore", file, "--set", "n=3").stdout
     query = 'always "cell{3}" <= 1'
-    assert answer("check", file, query, "--set", "n=3").exit_code == 0
-    assert json.loads(answer("info", file, "--set", "n=3", "--json").stdout)["neurons"] == 3
-    assert answer("convert", file, tmp_path / "x.json", "--set", "n=3").exit_code == 0
+    assert invoke("check", file, query, "--set", "n=3").exit_code == 0
+    assert json.loads(invoke("info", file, "--set", "n=3", "--json").stdout)["neurons"] == 3
+    assert invoke("convert", file, tmp_path / "x.json", "--set", "n=3").exit_code == 0
     assert snp.read(tmp_path / "x.json") == snp.read(file, parameters={"n": 3})
-    assert answer("draw", file, "-o", tmp_path / "x.svg", "--set", "n=3").exit_code == 0
+    assert invoke("draw", file, "-o", tmp_path / "x.svg", "--set", "n=3").exit_code == 0
     assert "cell{3}" in (tmp_path / "x.svg").read_text()
 
 
@@ -55,7 +50,7 @@ def test_every_command_takes_it(file, tmp_path):
     ],
 )
 def test_mistakes(file, options, message):
-    found = answer("info", file, *options)
+    found = invoke("info", file, *options)
     assert found.exit_code == 2 and message in found.stderr
 
 
@@ -63,15 +58,15 @@ def test_other_files_have_no_parameters(tmp_path):
     snp.write(snp.SpikingSystem([snp.Neuron("x", 1)]), tmp_path / "x.json")
     (tmp_path / "x.lsn").write_text("2 1 2 1\n1 -1 1\n2 1 1\n1 1\n")
     for command in (["run"], ["info"], ["explore"]):
-        found = answer(*command, tmp_path / "x.json", "--set", "n=8")
+        found = invoke(*command, tmp_path / "x.json", "--set", "n=8")
         message = "error: snpjax native has no option --set (leave it out)"
         assert found.exit_code == 2 and message in found.stderr
-    found = answer("explore", tmp_path / "x.lsn", "--set", "n=8")
+    found = invoke("explore", tmp_path / "x.lsn", "--set", "n=8")
     assert found.exit_code == 2 and "--set: this is a file of a net (leave it out)" in found.stderr
 
 
 def test_options_of_other_nets_are_refused_by_name(tmp_path):
     (tmp_path / "x.lsn").write_text("2 1 2 1\n1 -1 1\n2 1 1\n1 1\n")
-    found = answer("explore", tmp_path / "x.lsn", "--drop-time")
+    found = invoke("explore", tmp_path / "x.lsn", "--drop-time")
     message = "error: LSN has no option --drop-time (leave it out)"
     assert found.exit_code == 2 and message in found.stderr
