@@ -181,6 +181,9 @@ class RuleTexts:
         if isinstance(rule, BuddingRule):
             parent = at if rule.parent in (None, label) else f"'{self.labels[rule.parent]}"
             return [f'[]{at} --> []{parent} / []\'{self.labels[rule.bud]} "{guard}";']
+        if rule.sign < 0 or rule.produce < 0:
+            self.losses.add(f"{here}, {rule_text(rule, label)}: it has anti-spikes", "left out")
+            return []
         if max(rule.consume, rule.produce) > _LARGEST:
             self.losses.add(f"{here}: a number of more than {MAX_DIGITS} digits", "left out")
             return []

@@ -168,6 +168,8 @@ class _Model:
                 self.losses.add(f"the {kind} rule {rule} {here}", "left out")
             elif self._text(rule) is None:
                 what = "empty guard" if rule.guard.is_empty else f"large numbers of {rule}"
+                if isinstance(rule, Rule) and (rule.sign < 0 or rule.produce < 0):
+                    what = f"anti-spikes of {rule}"
                 self.losses.add(f"the {what} {here}", "the rule is left out")
             else:
                 held.append(rule)

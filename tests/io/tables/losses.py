@@ -6,7 +6,15 @@ import snpjax as snp
 from snpjax import BuddingRule, DivisionRule, Neuron, PlasticityRule, Rule, SpikingSystem
 
 
+_ANTI = SpikingSystem([Neuron("x", 0, ["a -> -a", "-a -> a"])], variant=snp.AntiSpikes())
 WEBSNAPSE = [
+    (
+        _ANTI,
+        [
+            *("the variant AntiSpikes", "counts below 0 (signed=True)"),
+            *(f"the anti-spikes of {rule} of neuron 'x'" for rule in _ANTI.neurons[0].rules),
+        ],
+    ),
     (
         SpikingSystem([Neuron("x", -4)], [("x", "x", -2)], signed=True, input={"x": [0, -1]}),
         [
@@ -64,6 +72,13 @@ WEBSNAPSE = [
     ),
 ]
 PLINGUA = [
+    (
+        _ANTI,
+        [
+            *("the variant AntiSpikes", "the declaration that counts may be negative"),
+            *("neuron 'x', rule 1, a -> ā: it has anti-spikes", "neuron 'x', rule 2, ā -> a: it"),
+        ],
+    ),
     (SpikingSystem([Neuron("x")], variant=snp.SynapseDelays({})), ["the variant SynapseDelays"]),
     (SpikingSystem([Neuron("x")], [("x", "x", 3)]), ["weight 3 of synapse (x, x)"]),
     (
@@ -89,6 +104,13 @@ PLINGUA = [
     ),
 ]
 CUSNP = [
+    (
+        _ANTI,
+        [
+            *("the variant AntiSpikes", "that counts may be negative (signed)"),
+            *("neuron 'x', rule 1: a -> ā", "neuron 'x', rule 2: ā -> a"),
+        ],
+    ),
     (
         SpikingSystem(
             [
