@@ -248,6 +248,13 @@ def constants_of(model: RelaxedSystem) -> Constants:
 
     **Returns:** `Constants`, which `step` takes; compute them once for each run.
     """
+    return _constants(nameless(model))
+
+
+@eqx.filter_jit
+def _constants(model: RelaxedSystem) -> Constants:
+    """As `constants_of`, compiled in one piece: outside of `jit`, its 60 small operations would be
+    compiled one by one for every shape."""
     whole = (lambda x: x) if model.is_smooth else rounded
     consume = within(_of_rules(model, whole(model.consume)), 1)
     produce = within(_of_rules(model, whole(model.produce)), 1)

@@ -92,7 +92,27 @@ def run(
             "Given choices do not fit a system whose rules are learned. Give `FirstChoice()` or a "
             "random choice."
         )
-    constants, given, trains = begun(model, steps, spikes, input, paths)
+    _check_smooth(model)
+    arriving = None if input is None else arriving_in(model, steps, input)
+    given = None if spikes is None else jnp.asarray(spikes, jnp.float32)
+    return _run(
+        _unnamed(model), steps, given, arriving, choice, paths, checkpoint, keep_configurations
+    )
+
+
+@eqx.filter_jit
+def _run(
+    model: RelaxedSystem,
+    steps: int,
+    spikes: Float[Array, "neurons *paths"] | None,
+    arriving: tuple[Array, tuple[int, ...]] | None,
+    choice: AbstractChoice,
+    paths: int | None,
+    checkpoint: bool,
+    keeps: bool,
+) -> RelaxedSolution:
+    """As `run`, compiled in one piece for all models of the same shapes."""
+    constants, given, trains = _begun(model, steps, spikes, arriving, paths)
     is_exact = jnp.all(is_exact_count(given))
     if trains is not None:
         is_exact = is_exact & jnp.all(is_exact_count(trains))
@@ -100,7 +120,7 @@ def run(
     num = len(model.names)
     initial = initial_state(given, constants)
     final, (outputs, chances, counts) = scanned(
-        nameless(model), constants, choice, initial, trains, steps, checkpoint, keep_configurations
+        nameless(model), constants, choice, initial, trains, steps, checkpoint, keeps
     )
     if counts is not None:
         counts = jnp.concatenate([initial.spikes[None], counts])[:, :num]
@@ -116,6 +136,19 @@ def run(
     )
 
 
+def _unnamed(model: RelaxedSystem) -> RelaxedSystem:
+    """The model with as many neurons and outputs, but without their names."""
+    return replace(model, names=("",) * len(model.names))
+
+
+def _check_smooth(model: RelaxedSystem) -> None:
+    if isinstance(model.surrogate, Smooth) and model.program.delay is not None:
+        raise ValueError(
+            "A system with delays is not a smooth function: a neuron is closed or not. Choose "
+            "another surrogate."
+        )
+
+
 def begun(
     model: RelaxedSystem,
     steps: int,
@@ -124,16 +157,24 @@ def begun(
     paths: int | None = None,
 ) -> tuple[Constants, Float[Array, "neurons *paths"], Float[Array, "steps neurons *paths"] | None]:
     """The constants of a run, the initial spikes, and what arrives in each step; see `run`."""
-    if isinstance(model.surrogate, Smooth) and model.program.delay is not None:
-        raise ValueError(
-            "A system with delays is not a smooth function: a neuron is closed or not. Choose "
-            "another surrogate."
-        )
+    _check_smooth(model)
+    arriving = None if input is None else arriving_in(model, steps, input)
+    return _begun(model, steps, spikes, arriving, paths)
+
+
+def _begun(
+    model: RelaxedSystem,
+    steps: int,
+    spikes: Float[Array, "neurons *paths"] | None,
+    arriving: tuple[Array, tuple[int, ...]] | None,
+    paths: int | None,
+) -> tuple[Constants, Float[Array, "neurons *paths"], Float[Array, "steps neurons *paths"] | None]:
+    """As `begun`, with what `arriving_in` returned."""
     constants = constants_of(model)
     size, num = model.program.num_neurons, len(model.names)
     trains, batch = _own_trains(model, steps), ()
-    if input is not None:
-        trains, batch = arriving_in(model, steps, input)
+    if arriving is not None:
+        trains, batch = arriving
         # Nothing halts before the last of its input.
         number = jnp.arange(1, steps + 1).reshape(-1, *(1,) * (trains.ndim - 2))
         last = jnp.max(jnp.where(jnp.any(trains != 0, axis=1), number, 0), axis=0, initial=0)
@@ -250,9 +291,22 @@ def arriving_in(
     ]
     if problems:
         raise ValueError("\n".join(problems))
-    batch = next((train.shape[1:] for train in trains.values() if train.ndim == 2), ())
-    arriving = jnp.zeros((steps, model.program.num_neurons, *batch))
-    for name, train in trains.items():
+    by_neuron = {positions[name]: train for name, train in trains.items()}
+    return _placed(by_neuron, steps, model.program.num_neurons), _batch_of(by_neuron)
+
+
+def _batch_of(trains: Mapping[int, Float[Array, "train *paths"]]) -> tuple[int, ...]:
+    return next((train.shape[1:] for train in trains.values() if train.ndim == 2), ())
+
+
+@eqx.filter_jit
+def _placed(
+    trains: Mapping[int, Float[Array, "train *paths"]], steps: int, size: int
+) -> Float[Array, "steps neurons *paths"]:
+    """The trains of some neurons, by their index, in a table of all neurons."""
+    batch = _batch_of(trains)
+    arriving = jnp.zeros((steps, size, *batch))
+    for index, train in trains.items():
         own = train.reshape(len(train), *(train.shape[1:] or (1,) * len(batch)))
-        arriving = arriving.at[: len(own), positions[name]].add(own)
-    return arriving, batch
+        arriving = arriving.at[: len(own), index].add(own)
+    return arriving

@@ -37,8 +37,13 @@ class WeightSet(eqx.Module):
 
         - `weight`: real numbers.
         """
-        found = self.nearest(weight)
-        return found if self.levels is not None else within(found, *self.range)
+        return _exact(self, weight)
+
+
+@eqx.filter_jit
+def _exact(allowed: WeightSet, weight: Float[Array, "..."]) -> Float[Array, "..."]:
+    found = allowed.nearest(weight)
+    return found if allowed.levels is not None else within(found, *allowed.range)
 
 
 def check_range(weight_range: tuple[float, float]) -> None:

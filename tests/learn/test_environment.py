@@ -84,9 +84,13 @@ def test_steps_are_edges(environment, graph):
     assert_steps_are_edges(environment, graph)
 
 
+@pytest.mark.slow
 def test_plasticity_is_chosen_as_well():
     own = learn.environment(plastic(), num_actions=8)
     assert_steps_are_edges(own, snp.explore(plastic()))
+
+
+def test_choices_of_synapses_need_a_number_of_actions():
     with pytest.raises(ValueError, match="choose synapses.*`num_actions`"):
         learn.environment(plastic())
 
@@ -138,7 +142,7 @@ def test_rewards_of_your_own():
         return 10 * outputs[0] + after.step - before.step
 
     own = learn.environment(system(), num_actions=8, reward=emitted)
-    _, _, reward, _, _ = own.step(None, own.reset()[1], 1, own.default_params)
+    _, _, reward, _, _ = jax.jit(own.step)(None, own.reset()[1], 1, own.default_params)
     assert reward == 21  # the second rule of y
 
 
@@ -148,10 +152,10 @@ def test_an_overflow_ends_the_episode():
     sink = snp.Neuron("sink", 2**31 - 2**29)
     synapses = [("source", "back"), ("back", "source"), ("source", "sink", 2**28)]
     own = learn.environment(snp.SpikingSystem([source, back, sink], synapses))
-    state = own.reset()[1]
+    state, step = own.reset()[1], jax.jit(own.step_env)
     found = []
     for _ in range(3):
-        _, state, _, done, info = own.step_env(None, state, 0, own.default_params)
+        _, state, _, done, info = step(None, state, 0, own.default_params)
         found.append((bool(done), bool(info["failed"])))
     assert found[0] == (False, False) and found[-1] == (True, True)
 

@@ -73,8 +73,8 @@ def assert_close(found, expected):
     ("rules", "layout"),
     [
         ((learn.SENDER, HIDDEN), "auto"),  # one layer, whose outputs fire
-        ((learn.SENDER, HIDDEN, ()), "auto"),
-        ((learn.SENDER, "a{2,}/a^2 -> a", ()), CSR),
+        pytest.param((learn.SENDER, HIDDEN, ()), "auto", marks=pytest.mark.slow),
+        pytest.param((learn.SENDER, "a{2,}/a^2 -> a", ()), CSR, marks=pytest.mark.slow),
         ((learn.relay(6), ["a{4,}/a^3 -> a^2", "a -> lambda"], ()), TwoWay),
     ],
     ids=["one layer", "delays", "CSR", "TwoWay"],

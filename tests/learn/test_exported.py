@@ -63,6 +63,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_functions_are_loaded_by_another_process(tmp_path):
     learn.register_for_export()
     learn.register_for_export()  # once more changes nothing

@@ -255,7 +255,7 @@ def test_a_fit_has_a_short_representation():
     assert f"lowest {found.losses.min():.4g}" in text and len(text) < 150
 
 
-@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("parts", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_optimisers_get_the_loss_and_its_function(parts):
     """`lbfgs` searches along a line, for which it needs the function. After a plateau the rate is
     almost 0, so that losses stay."""

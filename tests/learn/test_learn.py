@@ -42,14 +42,15 @@ def values(model, choice=None):
         bare, constants, (choice or snp.FirstChoice()).for_path(0), state, *options
     )
     num = len(model.names)
+    counts = np.concatenate([np.asarray(state.spikes)[None], counts])
     return learn.RelaxedSolution(
-        outputs=outputs[:, : model.num_outputs],
-        spikes=final.spikes[:num],
-        timers=final.timers[:num],
-        configurations=jnp.concatenate([state.spikes[None], counts])[:, :num],
+        outputs=np.asarray(outputs)[:, : model.num_outputs],
+        spikes=np.asarray(final.spikes)[:num],
+        timers=np.asarray(final.timers)[:num],
+        configurations=counts[:, :num],
         steps=final.step,
-        log_probability=jnp.sum(chances, axis=0),
-        is_exact=final.largest < 2**24,
+        log_probability=np.sum(chances, axis=0),
+        is_exact=float(final.largest) < 2**24,
     )
 
 
@@ -68,7 +69,7 @@ def assert_same_values(relaxed, system, choice):
     assert (outputs[exact.steps :] == 0).all()
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(small, seeds)
 def test_values_are_those_of_the_run(system, seed):
     model = learn.relax(system)
@@ -82,8 +83,8 @@ def moved(model, seed):
     source = np.random.default_rng(seed)
 
     def move(x):
-        noise = source.normal(0, 0.8, x.shape)
-        return x + jnp.asarray(np.where(np.isfinite(x) & (np.asarray(x) != 0), noise, 0), x.dtype)
+        x, noise = np.asarray(x), source.normal(0, 0.8, x.shape)
+        return jnp.asarray(x + np.where(np.isfinite(x) & (x != 0), noise, 0), x.dtype)
 
     names = ("low", "high", "consume", "produce", "initial", "synapses")
     own = [getattr(model, name) for name in names]
@@ -92,7 +93,7 @@ def moved(model, seed):
     return eqx.tree_at(lambda m: [getattr(m, name) for name in names], model, changed)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(small, seeds)
 def test_a_trained_model_is_its_exact_system(system, seed):
     """Whatever the parameters have become."""
@@ -126,7 +127,7 @@ def gradient(function, model):
     return eqx.filter_grad(function)(model)
 
 
-@pytest.mark.parametrize("layout", [Dense, CSR, "auto"])
+@pytest.mark.parametrize("layout", [Dense, CSR])  # "auto" is one of them
 def test_gradients_of_smooth_firing_are_finite_differences(layout):
     """In every parameter; nothing is rounded, so that small changes count."""
     system = snp.SpikingSystem(
@@ -227,7 +228,10 @@ def _firing(model, spikes):
     return values, slopes
 
 
-@pytest.mark.parametrize("surrogate", SURROGATES)
+@pytest.mark.parametrize(
+    "surrogate",
+    [*SURROGATES[3:], *(pytest.param(own, marks=pytest.mark.slow) for own in SURROGATES[:3])],
+)
 def test_the_gradient_of_one_step_is_the_documented_one(surrogate):
     """Of a neuron with k spikes and the guard k >= l, consuming c and producing p: firing has the
     slope s at the margin k - l + 1/2."""
@@ -237,19 +241,20 @@ def test_the_gradient_of_one_step_is_the_documented_one(surrogate):
         slope = float(surrogate.slope(jnp.asarray(spikes - 3 + 0.5)))
         fired = float(spikes >= 3)
 
-        def emitted(model):
-            return learn.run(model, steps=1).outputs[0, 0]
-
-        def left(model):
-            return learn.run(model, steps=1).spikes[0]
-
-        of_emitted, of_left = gradient(emitted, model), gradient(left, model)
+        of_emitted, of_left = _slopes_of_one_step(model)
         assert of_emitted.low[0, 0] == pytest.approx(-2 * slope)
         assert of_emitted.initial[0] == pytest.approx(2 * slope)
         assert of_emitted.produce[0, 0] == fired and of_emitted.consume[0, 0] == 0
         assert of_left.initial[0] == pytest.approx(1 - 2 * slope)
         assert of_left.consume[0, 0] == -fired
         assert of_left.low[0, 0] == pytest.approx(2 * slope)
+
+
+@eqx.filter_jit
+def _slopes_of_one_step(model):
+    """Those of what the first neuron emits, and of what is left in it."""
+    emitted = gradient(lambda own: learn.run(own, steps=1).outputs[0, 0], model)
+    return emitted, gradient(lambda own: learn.run(own, steps=1).spikes[0], model)
 
 
 @pytest.mark.slow

@@ -74,6 +74,16 @@ COUNTS = np.random.default_rng(0).integers(0, 4, (3, 8))
 INPUT = np.random.default_rng(1).integers(0, 3, (4, 3, 8))
 
 
+def test_the_largest_rounding_is_named():
+    last = network(1.4).layers[1]
+    weight = jnp.round(last.synapses.weight).at[1, 2].add(0.3)
+    part = eqx.tree_at(lambda m: m.layers[1].synapses.weight, network(1.4), weight)
+    assert learn.rounding(part) == (pytest.approx(0.4), "the weight of layer 1")
+    part = eqx.tree_at(lambda m: m.layers[0].weight, part, jnp.asarray(1.8))
+    assert learn.rounding(part) == (pytest.approx(0.3), "the weight (1, 2) of layer 2")
+
+
+@pytest.mark.slow
 def test_it_is_trained_and_replayed():
     def loss(model, counts, input, wanted, key):
         del key
@@ -88,11 +98,6 @@ def test_it_is_trained_and_replayed():
     assert made.layers[0].weight != 1.4 and (last.bias < -0.5).any()
     with pytest.raises(ValueError, match="Rounding changes"):
         learn.to_system(made)
-    weight = jnp.round(last.synapses.weight).at[1, 2].add(0.3)
-    part = eqx.tree_at(lambda m: m.layers[1].synapses.weight, network(1.4), weight)
-    assert learn.rounding(part) == (pytest.approx(0.4), "the weight of layer 1")
-    part = eqx.tree_at(lambda m: m.layers[0].weight, part, jnp.asarray(1.8))
-    assert learn.rounding(part) == (pytest.approx(0.3), "the weight (1, 2) of layer 2")
     system = quietly(learn.to_system, made, round=True)
     assert [n.spikes for n in system.neurons][-2:] == jnp.round(last.bias).tolist()
     start = learn.initial_configuration(system, COUNTS)

@@ -49,8 +49,7 @@ def assert_exact(model, system, choice):
     assert np.array_equal(solution.plastic.second > 0, np.asarray(network.second) > 0)
 
 
-def check_random(system):
-    system = with_ballast(system)
+def check_runs(system):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", snp.ModelWarning)
         model = learn.relax(system)
@@ -62,17 +61,15 @@ def check_random(system):
     assert np.array_equal(again.configurations, first.configurations)
 
 
-@settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
-@given(plastic_systems(max_neurons=4))
-def test_runs_are_exact(system):
-    check_random(system)
+def test_runs_are_exact():
+    check_runs(wiring())
 
 
 @pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 @given(plastic_systems(max_neurons=4))
 def test_many_runs_are_exact(system):
-    check_random(system)
+    check_runs(with_ballast(system))
 
 
 @pytest.fixture(scope="module")

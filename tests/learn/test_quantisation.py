@@ -34,9 +34,14 @@ def weights_of(network):
     return [part.values for part in network.model.synapses.parts]
 
 
-@pytest.mark.parametrize("levels", [learn.TERNARY, learn.BINARY, POWERS, (3, 1)], ids=str)
-@pytest.mark.parametrize("layout", ["auto", CSR], ids=["auto", "CSR"])
-def test_models_compute_with_levels_and_export_them(levels, layout):
+@pytest.mark.parametrize(
+    ("layout", "levels"),
+    [("auto", learn.TERNARY), ("auto", (3, 1)), (CSR, POWERS)]
+    + [pytest.param(CSR, own, marks=pytest.mark.slow) for own in (learn.TERNARY, (3, 1))]
+    + [pytest.param("auto", own, marks=pytest.mark.slow) for own in (learn.BINARY, POWERS)],
+    ids=str,
+)
+def test_models_compute_with_levels_and_export_them(layout, levels):
     made = network(layout)
     quantised = learn.quantise(made, levels)
     given = np.asarray(made.model.synapses.to_dense())
@@ -80,6 +85,7 @@ def test_gradients_pass_straight_through():
     plain = eqx.tree_at(weights_of, network(), exact)
     counts, share = jnp.asarray([4.0, 1, 2]), jnp.asarray([1.0, -2.0])
 
+    @eqx.filter_jit
     def slopes(model):
         return eqx.filter_grad(lambda m: jnp.sum(m.response(counts).spikes * share))(model)
 
@@ -173,8 +179,16 @@ def layers():
     }
 
 
-@pytest.mark.parametrize("levels", [learn.TERNARY, learn.BINARY, (-4, 1, 3)], ids=str)
-@pytest.mark.parametrize("kind", layers())
+def kinds_with_levels():
+    """Every kind of layer with one set of levels, each set with several kinds; others are slow."""
+    sets = learn.TERNARY, learn.BINARY, (-4, 1, 3)
+    for number, kind in enumerate(layers()):
+        for shift, levels in enumerate(sets):
+            marks = () if shift == number % 3 else pytest.mark.slow
+            yield pytest.param(kind, levels, marks=marks, id=f"{kind}-{levels}")
+
+
+@pytest.mark.parametrize(("kind", "levels"), kinds_with_levels())
 def test_layers_compute_with_levels_and_export_them(kind, levels):
     """The trains of the exported system, whose weights are levels, in every step."""
     made = learn.quantise(layers()[kind], levels)
@@ -182,7 +196,7 @@ def test_layers_compute_with_levels_and_export_them(kind, levels):
     given = jnp.asarray(counts, jnp.float32)
     model = learn.Sequential([made], source=learn.relay(5))
     model = eqx.nn.inference_mode(model.observed(given, momentum=1.0))
-    found = eqx.filter_jit(model.response)(given)
+    found = model.response(given)
     system = quietly(learn.to_system, model, round=True)
     names = {neuron.name for neuron in system.neurons if "d" in neuron.name}  # delays
     weights = {w for _, target, w in system.synapses if target not in names}

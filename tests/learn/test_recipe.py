@@ -301,15 +301,20 @@ def test_inputs_that_send_nothing_are_the_cause_that_is_named(kind):
 # ---- initial weights ----
 
 
-@pytest.mark.parametrize("weight_range", [(-3, 3), (-1, 1), (0, 2)])
-@pytest.mark.parametrize(
-    "inputs, hidden, source, guards",
-    [
+def initial_networks():
+    """Networks for each range of weights: inputs, hidden neurons, rules of inputs, and guards."""
+    networks = (
         (14, 64, learn.relay(16), (16, 16)),
         (65, 64, learn.SENDER, (3, 2)),
         (5, 9, learn.relay(4), (4, 2)),
-    ],
-)
+    )
+    for row, weight_range in enumerate([(0, 2), (-1, 1), (-3, 3)]):
+        for column, network in enumerate(networks):
+            marks = () if row == column else pytest.mark.slow
+            yield pytest.param(weight_range, *network, marks=marks)
+
+
+@pytest.mark.parametrize("weight_range, inputs, hidden, source, guards", initial_networks())
 def test_populations_fire_at_first(weight_range, inputs, hidden, source, guards):
     """Whatever the fan-in and the guards are: most hidden neurons, and all or most outputs."""
     first, second = (f"a{{{n},}}/a^{n} -> a" for n in guards)

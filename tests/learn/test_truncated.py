@@ -35,6 +35,11 @@ def loss(response, targets):
     return jnp.sum((response.trains - targets) ** 2) + jnp.sum(response.spikes * targets[-1])
 
 
+@eqx.filter_jit
+def _step(model, constants, state, arriving):
+    return learn.step(model, constants, state, snp.FirstChoice(), arriving)
+
+
 def reference(model, window):
     """Step by step, with no gradient from one window to the next."""
     constants = learn.constants_of(model)
@@ -45,7 +50,7 @@ def reference(model, window):
         arriving = jnp.zeros((size, 3))
         if t < 5:
             arriving = arriving.at[0].set(INPUT["x"][t])
-        state, emitted = learn.step(model, constants, state, snp.FirstChoice(), arriving)
+        state, emitted = _step(model, constants, state, arriving)
         sent.append(emitted.emissions[2:4])
         if (t + 1) % window == 0 or t == STEPS - 1:
             response = learn.Response(jnp.stack(sent), state.spikes[2:4])
@@ -64,11 +69,13 @@ def slopes_of(f, model):
     return value, jax.tree.leaves(slopes)
 
 
-@pytest.mark.parametrize("window", [1, 3])
+@pytest.mark.parametrize("window", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_gradients_stop_between_windows(window):
     model = cycle()
     value, slopes = slopes_of(lambda m: truncated(m, window), model)
-    wanted, expected = slopes_of(lambda m: reference(m, window), model)
+    # A step is compiled once, instead of all of them in one program.
+    wanted, expected = eqx.filter_value_and_grad(reference)(model, window)
+    expected = jax.tree.leaves(expected)
     np.testing.assert_allclose(value, wanted, rtol=1e-6)
     for x, y in zip(slopes, expected, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)
@@ -104,7 +111,8 @@ def test_systems_with_own_input_run_on_several_paths():
         return jnp.sum(response.trains)
 
     spikes = jnp.asarray([[1.0, 3]])
-    assert learn.truncated_loss(model, sent, steps=6, window=4, spikes=spikes) == 4 + 6
+    options = {"steps": 6, "window": 4, "spikes": spikes}
+    assert eqx.filter_jit(learn.truncated_loss)(model, sent, **options) == 4 + 6
 
 
 def bytes_of(steps, window):
@@ -133,6 +141,7 @@ def bytes_of(steps, window):
     return stats.temp_size_in_bytes
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_steps():
     short, long, full = bytes_of(16, 8), bytes_of(1024, 8), bytes_of(1024, 1024)
     assert long < 1.05 * short < full / 4

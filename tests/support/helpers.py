@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -78,6 +79,19 @@ MAX_STEPS = 24
 def many(examples: int, part: int = 8) -> int:
     """How many examples a sweep takes: all with SNPJAX_SWEEP=full, else a part of them."""
     return examples if os.environ.get("SNPJAX_SWEEP") == "full" else examples // part
+
+
+def trees_equal(one: Any, other: Any) -> bool:
+    """Compare trees as `equinox.tree_equal` does, but on the host, where nothing is compiled."""
+
+    def is_same(x: Any, y: Any) -> bool:
+        if not hasattr(x, "dtype"):
+            return x == y
+        return x.dtype == getattr(y, "dtype", None) and np.array_equal(x, y)
+
+    leaves = jax.tree.leaves(one), jax.tree.leaves(other)
+    is_like = jax.tree.structure(one) == jax.tree.structure(other)
+    return is_like and all(map(is_same, *leaves))
 
 
 def load_cases(folder: str, *, schema: str) -> list[Any]:

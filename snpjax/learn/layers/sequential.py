@@ -136,8 +136,7 @@ class Sequential(AbstractPopulationNetwork):
         **Raises:** `ValueError` for shapes that do not fit.
         """
         runs = self.runs(counts, input, keeps=range(len(self.sizes)))
-        are_exact = [jnp.all(is_exact_count(x)) for x in jax.tree.leaves(runs)]
-        return jnp.all(jnp.stack(are_exact)) & (not self.is_smooth)
+        return _are_exact(runs) & (not self.is_smooth)
 
     def observed(
         self,
@@ -202,6 +201,11 @@ def _runs(
                 more = got if more is None else more + got
         runs[number] = layer.run(runs[number - 1].trains, more, keeps=number in keeps)
     return runs
+
+
+@eqx.filter_jit
+def _are_exact(runs: dict[int, PopulationRun]) -> Bool[Array, ""]:
+    return jnp.all(jnp.stack([jnp.all(is_exact_count(x)) for x in jax.tree.leaves(runs)]))
 
 
 def chain(layers: Sequence[AbstractLayer], /, *, source: Rules = SENDER) -> Sequential:

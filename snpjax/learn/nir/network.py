@@ -1,5 +1,7 @@
 """The networks that NIR graphs describe, as exact systems with gradients."""
 
+from collections.abc import Mapping
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -43,19 +45,16 @@ class NirNetwork(eqx.Module):
 
         `to_system(network.model)` is the exact system.
         """
-        synapses = synapses_of(self.wiring, self.arriving(), self.neurons.program.num_neurons)
-        is_synapse = jax.tree.map(lambda x: jnp.ones(x.shape, bool), synapses)
+        size = self.neurons.program.num_neurons
+        # Without the rest of the model, so that networks of one shape share what is compiled.
+        given = eqx.tree_at(lambda own: own.neurons, self, None)
         return eqx.tree_at(
-            lambda model: (model.synapses, model.is_synapse), self.neurons, (synapses, is_synapse)
+            lambda model: (model.synapses, model.is_synapse), self.neurons, _synapses(given, size)
         )
 
     def arriving(self) -> list[Arriving]:
         """The matrices to each unit, of the rounded weights."""
-        weights, biases = (
-            {name: within(rounded(x), *self.weight_range) for name, x in given.items()}
-            for given in (self.weights, self.biases)
-        )
-        return with_gains(self.wiring, arriving_at(self.wiring, weights, biases), self.gains)
+        return _arriving(eqx.tree_at(lambda own: own.neurons, self, None))
 
     def run(
         self,
@@ -115,8 +114,43 @@ class NirNetwork(eqx.Module):
         return self.response(train, steps=steps).trains
 
 
+@eqx.filter_jit
+def _arriving(network: NirNetwork) -> list[Arriving]:
+    weights, biases = (
+        {name: within(rounded(x), *network.weight_range) for name, x in given.items()}
+        for given in (network.weights, network.biases)
+    )
+    return with_gains(network.wiring, arriving_at(network.wiring, weights, biases), network.gains)
+
+
+@eqx.filter_jit
+def _synapses(network: NirNetwork, size: int) -> tuple[Sum, Sum]:
+    """The synapses of a network, and which of the weights that their layout stores there are."""
+    synapses = synapses_of(network.wiring, _arriving(network), size)
+    return synapses, jax.tree.map(lambda x: jnp.ones(x.shape, bool), synapses)
+
+
+@eqx.filter_jit
+def matrices_of(
+    wiring: NirWiring,
+    weights: Mapping[str, Float[Array | np.ndarray, "..."]],
+    biases: Mapping[str, Float[Array | np.ndarray, "..."]],
+    gains: Mapping[str, Int[Array | np.ndarray, " neurons"]],
+) -> list[Arriving]:
+    """The matrices to each unit, compiled in one piece.
+
+    **Arguments:**
+
+    - `wiring`: the graph.
+    - `weights`, `biases`: of its operators, by name; `gains`: of its nodes of neurons.
+    """
+    return with_gains(wiring, arriving_at(wiring, weights, biases), gains)
+
+
 def with_gains(
-    wiring: NirWiring, arriving: list[Arriving], gains: dict[str, Int[Array, " neurons"]]
+    wiring: NirWiring,
+    arriving: list[Arriving],
+    gains: Mapping[str, Int[Array | np.ndarray, " neurons"]],
 ) -> list[Arriving]:
     """What the potentials of each unit increase by."""
     found: list[Arriving] = []

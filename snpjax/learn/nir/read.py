@@ -9,6 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
@@ -21,9 +22,9 @@ from ...spiking.model.population import PopulationSystem
 from ...spiking.model.population_parts import Population
 from ..relaxed import MAX_COUNT, relax
 from ..surrogate import AbstractSurrogate
-from .network import NirNetwork, with_gains
+from .network import NirNetwork, matrices_of
 from .rules import MAX_RULES, NirFiring, rules_of
-from .wiring import BIAS, Arriving, NirWiring, Operator, Unit, arriving_at, unused
+from .wiring import BIAS, Arriving, NirWiring, Operator, Unit, unused
 
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def from_nir(
         )
     found = _Reading(graph, dt, reset, round)
     wiring, weights, biases, gains, firing = found.parts()
-    numbers = [*weights.values(), *biases.values()]
+    numbers = [np.asarray(x) for x in (*weights.values(), *biases.values())]
     lowest = min((float(x.min()) for x in numbers if x.size), default=0.0)
     given = weight_range or (-np.inf if lowest < 0 else 0.0, np.inf)
     is_range = weight_range is None or all(float(x).is_integer() for x in weight_range)
@@ -118,13 +119,13 @@ def from_nir(
             f"`weight_range` is {weight_range}, and the graph has weights from {lowest:g} to "
             f"{highest:g}. Give two integers that include these."
         )
-    whole = ({name: jnp.round(x) for name, x in p.items()} for p in (weights, biases))
-    arriving = with_gains(wiring, arriving_at(wiring, *whole), gains)
-    largest = arriving
+    tables = weights, biases
+    whole = [{name: np.round(np.asarray(x)) for name, x in p.items()} for p in tables]
+    largest = arriving = jax.tree.map(np.asarray, matrices_of(wiring, *whole, gains))
     if weight_range is not None:
         end = max(map(abs, given))
-        ends = ({name: jnp.full_like(x, end) for name, x in p.items()} for p in (weights, biases))
-        largest = with_gains(wiring, arriving_at(wiring, *ends), gains)
+        ends = [{name: np.full_like(x, end) for name, x in p.items()} for p in whole]
+        largest = matrices_of(wiring, *ends, gains)
     firing = found.bounded(
         wiring.units, firing, arriving, most_arriving(wiring, largest, max_input), given[0]
     )

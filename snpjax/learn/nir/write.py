@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -15,12 +13,11 @@ from ..layers.abstract import AbstractLayer
 from ..layers.sequential import Sequential, chain
 from ..network import SpikingNetwork
 from ..relaxed import RelaxedSystem, constants_of
-from ..surrogate import rounded, within
 from .graphs import graph_of_layers, graph_of_network
-from .network import NirNetwork
+from .network import NirNetwork, matrices_of
 from .read import Reset, most_arriving
 from .rules import NirFiring, Tables, firing_of
-from .wiring import Arriving, NirWiring, Operator, Unit, arriving_at, unused
+from .wiring import Arriving, NirWiring, Operator, Unit, unused
 
 
 if TYPE_CHECKING:
@@ -149,7 +146,8 @@ def _of_nir(network: NirNetwork, round: bool) -> _Parts:
         if not is_awake or any((x[used] != 1).any() for x in own):
             raise ValueError("The neurons that send the bias were changed. Train other parameters.")
     numbers = [
-        {n: np.asarray(within(rounded(x), *network.weight_range)) for n, x in table.items()}
+        # Adding 0 turns -0.0 into 0.0.
+        {n: np.clip(np.round(x), *network.weight_range) + 0 for n, x in table.items()}
         for table in (network.weights, network.biases)
     ]
     nodes = {name: _node(op, name, *numbers) for name, op in wiring.operators}
@@ -172,7 +170,7 @@ def _of_network(network: SpikingNetwork | Sequential | AbstractLayer, round: boo
         if operator.kind == "Conv2d"
     }
     nodes = {name: _node(op, name, weights, zeros) for name, op in wiring.operators}
-    arriving = arriving_at(wiring, jax.tree.map(jnp.asarray, weights), {})
+    arriving = matrices_of(wiring, weights, {}, {})
     return _Parts(wiring, tables, initial, {}, arriving, nodes)
 
 
