@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Key
@@ -75,8 +76,21 @@ def drawn(
         return jr.uniform(key, shape, minval=low, maxval=most)
     if not isinstance(spread, WeightSpread):
         spread = WeightSpread(spread)
-    found = spread.scale * jr.normal(key, shape)
-    if spread.positive is not None:
-        is_positive = jr.uniform(jr.fold_in(key, 1), shape) < spread.positive
-        found = jnp.where(is_positive, jnp.abs(found), -jnp.abs(found))
+    chances = None if spread.positive is None else jr.uniform(jr.fold_in(key, 1), shape)
+    return _spread(jr.normal(key, shape), chances, spread, low, most)
+
+
+@jax.jit
+def _spread(
+    normal: Float[Array, "..."],
+    chances: Float[Array, "..."] | None,
+    spread: WeightSpread,
+    low: float,
+    most: float,
+) -> Float[Array, "..."]:
+    """Normal numbers with another deviation, share of positive ones and range, as one program for
+    all of these. What draws them is not part of it: fused with a product it draws other bits."""
+    found = spread.scale * normal
+    if chances is not None:
+        found = jnp.where(chances < spread.positive, jnp.abs(found), -jnp.abs(found))
     return jnp.clip(found, low, most)

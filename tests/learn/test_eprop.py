@@ -75,7 +75,11 @@ def assert_close(found, expected):
         ((learn.SENDER, HIDDEN), "auto"),  # one layer, whose outputs fire
         pytest.param((learn.SENDER, HIDDEN, ()), "auto", marks=pytest.mark.slow),
         pytest.param((learn.SENDER, "a{2,}/a^2 -> a", ()), CSR, marks=pytest.mark.slow),
-        ((learn.relay(6), ["a{4,}/a^3 -> a^2", "a -> lambda"], ()), TwoWay),
+        pytest.param(
+            (learn.relay(6), ["a{4,}/a^3 -> a^2", "a -> lambda"], ()),
+            TwoWay,
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["one layer", "delays", "CSR", "TwoWay"],
 )

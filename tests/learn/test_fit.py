@@ -16,6 +16,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 from snpjax import Checkpoint, learn
 from snpjax.scale import CheckpointError
 from snpjax_formats import NotEnoughMemory
+from tests.support.helpers import quietly
 
 
 class Line(eqx.Module):
@@ -390,6 +391,7 @@ def test_shared_data_stay_on_their_devices(monkeypatch, kind):
     np.testing.assert_allclose(found.validation_losses, wanted.validation_losses, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_network_is_trained_by_optax():
     optax = pytest.importorskip("optax")
     network = learn.SpikingNetwork(
@@ -406,6 +408,7 @@ def test_a_network_is_trained_by_optax():
         found = learn.fit(network, counts_lost, adam, (x, y), where=synapses, **options)
     assert found.losses.min() < 0.3 * found.losses[0]
     assert found.model.model.low.tolist() == network.model.low.tolist()
+    quietly(learn.verify, found.model, x.T.astype(int))
 
 
 def test_what_does_not_fit_in_memory_is_refused(free):

@@ -57,6 +57,7 @@ def test_a_linen_module_has_the_weights_as_parameters():
     assert trees_equal(given, variables)
 
 
+@pytest.mark.slow
 def test_a_linen_module_is_trained():
     class Model(nn.Module):
         """One of other modules: scaled by a layer of floats."""

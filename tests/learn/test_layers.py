@@ -126,6 +126,7 @@ def test_a_folded_normalisation_is_its_exact_system(seed, offset):
     assert_exact(eqx.nn.inference_mode(network), seed)
 
 
+@pytest.mark.slow
 def test_a_convolution_may_project_to_itself():
     """Also with delays; the guards have several terms and the neurons close."""
     keys = jr.split(jr.key(3))
@@ -463,6 +464,7 @@ def test_gradients_of_smooth_layers_are_finite_differences():
     np.testing.assert_allclose(slope, difference, rtol=2e-2)
 
 
+@pytest.mark.slow
 def test_counts_that_float32_does_not_hold_are_reported():
     """From 2^24 on, as by the run of the same network in one piece."""
     options = {"key": jr.key(0), "steps": 8, "weight_range": (0, 2**22)}

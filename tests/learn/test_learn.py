@@ -127,7 +127,7 @@ def gradient(function, model):
     return eqx.filter_grad(function)(model)
 
 
-@pytest.mark.parametrize("layout", [Dense, CSR])  # "auto" is one of them
+@pytest.mark.parametrize("layout", [Dense, pytest.param(CSR, marks=pytest.mark.slow)])
 def test_gradients_of_smooth_firing_are_finite_differences(layout):
     """In every parameter; nothing is rounded, so that small changes count."""
     system = snp.SpikingSystem(

@@ -24,7 +24,7 @@ def network(**options):
     return learn.SpikingNetwork((3, 4, 1), RULES, **{"key": jr.key(0), "steps": 12, **options})
 
 
-@pytest.mark.parametrize("layout", ["auto", CSR])
+@pytest.mark.parametrize("layout", ["auto", pytest.param(CSR, marks=pytest.mark.slow)])
 def test_a_network_is_its_exact_system(layout):
     made = network(layout=layout)
     system = quietly(learn.to_system, made.model, round=True)
@@ -38,49 +38,6 @@ def test_a_network_is_its_exact_system(layout):
         assert found.steps[path] == exact.steps
         assert found.spikes[:, path].tolist() == exact.spikes.tolist()
         assert made(jnp.asarray(counts)).tolist() == [exact.spike_train.sum()]
-
-
-@pytest.mark.slow
-def test_a_network_learns_to_tell_patterns_apart():
-    """Whether the first or the second input is there, but not both: no single layer can."""
-    wanted = jnp.asarray((PATTERNS[0] != PATTERNS[1]).astype(np.float32))
-    rules = (learn.SENDER, "a{2,}/a^2 -> a", "a{1,}/a -> a")
-    surrogate = learn.FastSigmoid(0.5)
-    made = learn.SpikingNetwork((3, 8, 1), rules, key=jr.key(0), steps=8, surrogate=surrogate)
-
-    def loss(model):
-        sent = eqx.tree_at(lambda n: n.model, made, model)(jnp.asarray(PATTERNS))[0]
-        return jnp.mean((jnp.minimum(sent, 4) - 2 * wanted) ** 2)
-
-    @eqx.filter_jit
-    def improved(model, mean, square):  # Adam, Kingma and Ba 2015, without its first corrections
-        value, slopes = eqx.filter_value_and_grad(loss)(model)
-        slopes = eqx.filter(slopes.synapses, eqx.is_inexact_array)
-        mean = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, mean, slopes)
-        square = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, square, slopes)
-        moves = jax.tree.map(lambda m, v: -0.1 * m / (jnp.sqrt(v) + 1e-4), mean, square)
-        synapses = eqx.apply_updates(model.synapses, moves)
-        return eqx.tree_at(lambda m: m.synapses, model, synapses), mean, square, value
-
-    best = model = made.model
-    mean = square = jax.tree.map(jnp.zeros_like, eqx.filter(model.synapses, eqx.is_inexact_array))
-    losses = []
-    for _ in range(200):
-        last = model
-        model, mean, square, value = improved(last, mean, square)
-        best = last if value < min(losses, default=np.inf) else best
-        losses.append(float(value))
-    assert min(losses) < 0.2 * losses[0]
-    exact = quietly(learn.to_system, best, round=True)
-    for path, counts in enumerate(PATTERNS.T):
-        neurons = [
-            snp.Neuron(n.name, int(k), n.rules)
-            for n, k in zip(exact.neurons, [*counts, *[0] * 9], strict=True)
-        ]
-        run = snp.run(quietly(exact.replace, neurons=neurons), max_steps=8)
-        assert run.spike_train.sum() == float(
-            eqx.tree_at(lambda n: n.model, made, best)(jnp.asarray(counts))[0]
-        ), path
 
 
 @pytest.mark.slow

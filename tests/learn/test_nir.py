@@ -766,7 +766,7 @@ def random_graphs(draw):
     return nir.NIRGraph(nodes, edges)
 
 
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(random_graphs())
 def test_round_trips_of_random_graphs_are_identities(graph):
     check_identity(graph)

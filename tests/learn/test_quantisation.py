@@ -39,7 +39,7 @@ def weights_of(network):
     [("auto", learn.TERNARY), ("auto", (3, 1)), (CSR, POWERS)]
     + [pytest.param(CSR, own, marks=pytest.mark.slow) for own in (learn.TERNARY, (3, 1))]
     + [pytest.param("auto", own, marks=pytest.mark.slow) for own in (learn.BINARY, POWERS)],
-    ids=str,
+    ids=lambda own: own.__name__ if isinstance(own, type) else str(own),
 )
 def test_models_compute_with_levels_and_export_them(layout, levels):
     made = network(layout)
@@ -76,6 +76,7 @@ def test_a_tie_takes_the_lower_level():
         learn.to_system(model)
 
 
+@pytest.mark.slow
 def test_gradients_pass_straight_through():
     made = learn.quantise(network(), learn.BINARY)
     inside = [0.3 * x for x in weights_of(made)]
@@ -188,7 +189,7 @@ def kinds_with_levels():
             yield pytest.param(kind, levels, marks=marks, id=f"{kind}-{levels}")
 
 
-@pytest.mark.parametrize(("kind", "levels"), kinds_with_levels())
+@pytest.mark.parametrize(("kind", "levels"), [*kinds_with_levels()])
 def test_layers_compute_with_levels_and_export_them(kind, levels):
     """The trains of the exported system, whose weights are levels, in every step."""
     made = learn.quantise(layers()[kind], levels)

@@ -143,6 +143,7 @@ def test_a_batch_may_be_the_first_axis():
     assert times.T.tolist() == learn.first_spike(expected.trains).tolist()
 
 
+@pytest.mark.slow
 def test_layers_and_trains_may_have_the_batch_first():
     layers = [
         learn.SpikingLayer(3, 4, key=jr.key(1), steps=5, guard=2, batch_first=first)
@@ -239,6 +240,7 @@ def test_a_fit_measures_how_populations_fire(seed):
         assert found.saturated == pytest.approx(np.mean(full))
 
 
+@pytest.mark.slow
 def test_networks_with_cycles_and_layers_are_measured_too():
     rules = (learn.relay(4), "a{2,}/a^2 -> a", "a{2,}/a^2 -> a")
     options = {"key": jr.key(0), "steps": 6, "batch_first": True}
@@ -314,7 +316,7 @@ def initial_networks():
             yield pytest.param(weight_range, *network, marks=marks)
 
 
-@pytest.mark.parametrize("weight_range, inputs, hidden, source, guards", initial_networks())
+@pytest.mark.parametrize("weight_range, inputs, hidden, source, guards", [*initial_networks()])
 def test_populations_fire_at_first(weight_range, inputs, hidden, source, guards):
     """Whatever the fan-in and the guards are: most hidden neurons, and all or most outputs."""
     first, second = (f"a{{{n},}}/a^{n} -> a" for n in guards)

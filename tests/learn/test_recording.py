@@ -25,7 +25,13 @@ def network(projections, **options):
     return learn.SpikingNetwork((2, 4, 3, 2), RULES, **options)
 
 
-@pytest.mark.parametrize("projections", [FORWARD, CYCLE], ids=["forward", "cycle"])
+@pytest.mark.parametrize(
+    "projections",
+    [
+        pytest.param(FORWARD, id="forward"),
+        pytest.param(CYCLE, id="cycle", marks=pytest.mark.slow),
+    ],
+)
 def test_records_are_what_the_exact_system_does(projections):
     made = network(projections)
     found = learn.record(made, jnp.asarray(COUNTS))
@@ -83,6 +89,7 @@ def test_populations_are_chosen_by_index_or_name():
             learn.record(made, counts, asked)
 
 
+@pytest.mark.slow
 def test_a_penalty_and_a_loss_share_one_run():
     """The gradient is the sum of those of two runs, and the compiled steps are those of one."""
     made, counts = network(FORWARD), jnp.asarray(COUNTS)

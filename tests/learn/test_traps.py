@@ -63,6 +63,7 @@ def optimisers():
                 yield name, optax.chain(optax.add_decayed_weights(0.1), make(0.01))
 
 
+@pytest.mark.slow
 def test_no_optimiser_makes_a_parameter_infinite_or_nan():
     """Nor does weight decay, also where every float of the model is trained."""
     model = network()

@@ -82,6 +82,7 @@ def test_gradients_stop_between_windows(window):
     assert sum(bool(jnp.any(x != 0)) for x in slopes) >= 4
 
 
+@pytest.mark.slow
 def test_one_window_is_full_backpropagation():
     """That of `run`; and truncation changes the gradient."""
     spikes = jnp.broadcast_to(jnp.asarray([3.0, 1, 0, 2])[:, None], (4, 3))

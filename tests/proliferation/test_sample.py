@@ -79,7 +79,9 @@ def followed(model: pr.ProliferationModel, key, run: int = 0) -> np.ndarray:
     return counts
 
 
-@pytest.mark.parametrize("start", [pr.Start.ASYNC, pr.Start.STRETCH])
+@pytest.mark.parametrize(
+    "start", [pr.Start.ASYNC, pytest.param(pr.Start.STRETCH, marks=pytest.mark.slow)]
+)
 def test_lanes_follow_every_cell(start):
     """The traversal of the device is that of the reference, given the same draws."""
     small = pr.ProliferationModel(bump(60), TYPES, duration=150.0, phi_min=8.0, start=start)
