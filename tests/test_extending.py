@@ -39,7 +39,7 @@ def blocks() -> list[str]:
 
 @pytest.fixture(scope="module")
 def executed():
-    """The names that the page defines, and the outputs that it states otherwise."""
+    """The names that the page defines, and outputs that differ from what it states."""
     names: dict[str, object] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("snpjax_formats.select.device._processor", lambda: "unknown cpu")

@@ -143,9 +143,12 @@ def test_imports_make_no_further_circles():
     large as one that was resolved before passes.
     """
     circles = circles_of({name: edges(name) for name in product()})
-    text = "\n".join(f"{len(circle)}: {' '.join(sorted(circle))}" for circle in circles)
-    assert sum(map(len, circles)) <= MOST_IN_CIRCLES, text
-    assert max(map(len, circles), default=0) <= LARGEST_CIRCLE, text
+    num_modules, largest = sum(map(len, circles)), max(map(len, circles), default=0)
+    is_allowed = num_modules <= MOST_IN_CIRCLES and largest <= LARGEST_CIRCLE
+    limits = f"at most {MOST_IN_CIRCLES} and {LARGEST_CIRCLE}"
+    lines = [f"{len(circle)}: {' '.join(sorted(circle))}" for circle in circles]
+    head = f"{num_modules} modules in circles, {largest} in the largest one ({limits})"
+    assert is_allowed, "\n".join([head, *lines])
 
 
 def edges(name: str) -> set[str]:
@@ -183,7 +186,7 @@ def circles_of(edges: dict[str, set[str]]) -> list[set[str]]:
 
 # ---- arrows ----
 
-#: What the modules of each package import. `driver` are the modules at the top of `snpjax` but for
+#: Packages that the modules of each package may import. `driver` are the modules at the top of `snpjax` but for
 #: `run`, and `snpjax` is its face, `import snpjax`.
 ARROWS = {
     "snpjax_formats": "",
@@ -248,9 +251,9 @@ def upward_arrows() -> Iterator[str]:
     never |= {"snpjax_formats": {*ARROWS}, "io": {"cli", "viz"}}
     for package, targets in never.items():
         yield from (f"ARROWS: {package} never imports {x}" for x in allowed[package] & targets)
-    for name, found in imports_of_product().items():
+    for name, records in imports_of_product().items():
         package = package_of(name)
-        for one in found:
+        for one in records:
             target = package_of(module_of(one))
             is_ours = module_of(one).split(".")[0] in PACKAGES
             if is_ours and target not in (package, *allowed.get(package, ())):
@@ -263,11 +266,11 @@ LAYERS = ("model", "step", "lower", "view")
 
 def upward_layers() -> Iterator[str]:
     """Only models import from higher layers, when one of their methods is called."""
-    for name, found in imports_of_product().items():
+    for name, records in imports_of_product().items():
         if not re.match(r"snpjax\.(spiking|sleptsov)\.\w+\.", name):
             continue
         machine, layer = name.split(".")[1:3]
-        for one in found:
+        for one in records:
             _, *inner = module_of(one).split(".")
             if inner[:1] != [machine] or one.kind == "types":
                 continue
@@ -277,7 +280,7 @@ def upward_layers() -> Iterator[str]:
 
 
 def has_a_model(module: Module) -> bool:
-    """Whether a class has methods that `snpjax.machine.Model` asks for."""
+    """Look for a class with methods that `snpjax.machine.Model` asks for."""
     return any(
         isinstance(node, ast.FunctionDef) and node.name in ("lower", "solution", "solutions")
         for owner in module.tree.body
@@ -433,8 +436,8 @@ def test_the_reference_lists_each_public_name_once():
 
 
 def test_a_wheel_holds_both_packages_and_nothing_else():
-    """What hatchling packs: all files of the two folders but those that git ignores. The gate
-    compares a wheel with `PACKAGED` of `.ci/distributions.py`."""
+    """Hatchling packs all files of the two folders but those that git ignores. The gate compares a
+    wheel with `PACKAGED` of `.ci/distributions.py`."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert {*wheel} == {"packages"}, "other options leave files out or move them"
@@ -585,7 +588,7 @@ def calls(node: ast.AST, function: str = "") -> Iterator[tuple[ast.Call, str]]:
 
 
 def _writes(call: ast.Call) -> bool:
-    """Whether this opens a file for writing, or moves one."""
+    """Recognise a call that opens a file for writing or moves one."""
     name = ast.unparse(call.func)
     if name.split(".")[-1] in ("open", "fdopen"):
         texts = [x.value for x in ast.walk(call) if isinstance(x, ast.Constant)]

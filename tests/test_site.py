@@ -1,7 +1,7 @@
 """The site that `mkdocs build` has written, if SNPJAX_SITE names its folder.
 
 The build executes the tutorials and the scripts of the gallery and of the benchmarks, and ends at
-the first error. Here is tested that their results are on the pages.
+the first error. These tests look for their results on the pages.
 """
 
 import html

@@ -755,7 +755,7 @@ def test_wide_systems_end_with_the_final_spikes(tmp_path):
 
 
 def completion(words: str) -> dict[str, str]:
-    """What a shell sets before it calls the command for the ends of a line."""
+    """Variables that a shell sets before it calls the command for the ends of a line."""
     count = str(len(words.split()))
     return {
         "_SNPJAX_COMPLETE": "complete_bash",

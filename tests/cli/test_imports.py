@@ -1,4 +1,4 @@
-"""What a command or a package imports; nobody waits for the rest."""
+"""Commands and packages import little, so that they start quickly."""
 
 from tests.support.processes import environment, python
 
