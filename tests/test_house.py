@@ -186,8 +186,8 @@ def circles_of(edges: dict[str, set[str]]) -> list[set[str]]:
 
 # ---- arrows ----
 
-#: Packages that the modules of each package may import. `driver` are the modules at the top of `snpjax` but for
-#: `run`, and `snpjax` is its face, `import snpjax`.
+#: Packages that the modules of each package may import. `driver` are the modules at the top of
+#: `snpjax` but for `run`, and `snpjax` is its face, `import snpjax`.
 ARROWS = {
     "snpjax_formats": "",
     "_text": "snpjax_formats",
