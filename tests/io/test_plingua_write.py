@@ -40,19 +40,9 @@ def check_reads_back(system):
     assert read(text, system.level) == system
 
 
-@pytest.mark.parametrize("text", [PAIR, RING, GROWTH])
+@pytest.mark.parametrize("text", [RING, GROWTH])
 def test_own_files_read_back(text):
     check_reads_back(read(text))
-
-
-def test_the_public_functions(tmp_path):
-    system = read(GROWTH)
-    snp.write(system, tmp_path / "growth.pli")
-    assert snp.read(tmp_path / "growth.pli") == system
-    weighted = SpikingSystem([snp.Neuron("x"), snp.Neuron("y")], [("x", "y", 2)])
-    with pytest.raises(snp.io.WriteError, match=r"weight 2 of synapse \(x, y\)"):
-        snp.write(weighted, tmp_path / "weighted.pli")
-    assert not (tmp_path / "weighted.pli").exists()
 
 
 def test_repeated_labels_and_wide_lists():

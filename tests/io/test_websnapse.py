@@ -33,9 +33,6 @@ def model(*neurons, synapses=(), **more):
     return json.dumps({"neurons": neurons, "synapses": wires, **more})
 
 
-OUT = {"id": "out", "type": "output", "content": ""}
-
-
 def test_notes_of_the_pair():
     system = parse(
         PAIRS["websnapse"].replace("150", "0.5").replace("]\n}", '], "expected": [1, "x"]}')
@@ -96,6 +93,12 @@ def test_what_is_read_with_a_warning():
     assert quiet(union).rules == (Rule("a|a{2}|a{3}|a{5}", 1, 1),)
 
 
+def test_trains_are_texts_of_digits_or_lists():
+    for train in ("102", [1, 0, 2]):
+        node = {"id": "in", "type": "input", "content": train}
+        assert parse(model(neuron("x"), node, synapses=[("in", "x", 2)])).input == {"x": (2, 0, 4)}
+
+
 def test_numbers_may_be_written_in_several_ways():
     system = parse(
         model(
@@ -105,42 +108,6 @@ def test_numbers_may_be_written_in_several_ways():
     )
     assert [n.spikes for n in system.neurons] == [12, 2, 3]
     assert [weight for _, _, weight in system.synapses] == [2, 3, 1]
-
-
-def test_input_nodes_become_trains():
-    one = {"id": "one", "type": "input", "content": "102"}
-    two = {"id": "two", "type": "input", "content": [0, 12]}
-    system = parse(
-        model(
-            *(neuron("x"), one, neuron("y"), two),
-            {"id": "none", "type": "input", "content": ""},
-            synapses=[("one", "x", 2), ("two", "x", 1), ("two", "y", 3), ("none", "y", 1)],
-        )
-    )
-    assert dict(system.input) == {"x": (2, 12, 4), "y": (0, 36)}
-    assert system.notes["inputs"] == {
-        "one": {"train": [1, 0, 2], "targets": [["x", 2]]},
-        "two": {"train": [0, 12], "targets": [["x", 1], ["y", 3]]},
-        "none": {"train": [], "targets": [["y", 1]]},
-    }
-
-
-def test_output_nodes_name_their_sources_in_the_order_of_the_nodes():
-    first, second = ({**OUT, "id": x, "content": "12"} for x in ("first", "second"))
-    synapses = [("x", "second", 1), ("y", "first", 3), ("x", "first", 1)]
-    system = quiet(model(neuron("x"), neuron("y"), first, second, synapses=synapses))
-    assert system.output == ("y", "x")
-    assert system.notes["outputs"] == {"first": [["y", 3], ["x", 1]], "second": [["x", 1]]}
-
-
-def test_a_chain_from_input_to_output_is_kept_and_written_back():
-    nodes = [neuron("x"), {"id": "in", "type": "input", "content": "120"}, OUT]
-    system = quiet(model(*nodes, synapses=[("in", "out", 3), ("in", "x", 1)]))
-    assert dict(system.input) == {"x": (1, 2, 0)} and system.output == ()
-    assert system.notes["direct"] == {"out": {"in": [3, 6, 0]}}
-    text, again = reread("websnapse", system)
-    assert "past all neurons" in str(findings("websnapse", text, of="warnings"))
-    assert again == system and again.notes["direct"] == system.notes["direct"]
 
 
 def test_expected_is_a_note():

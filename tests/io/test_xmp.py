@@ -173,44 +173,11 @@ def source_node(name, bits, *targets):
 OUTPUT = "<isOutput>true</isOutput>"
 
 
-def test_input_nodes_become_trains():
-    text = content(
-        source_node("i", "1, 0,2.0,12", ("x", 1), ("y", 3)),
-        source_node("j", "1,1", ("x", 1)),
-        source_node("k", " ", ("y", 1)),
-        source_node("l", "5,5,5,5,5", ("x", 2)),
-        neuron("x"),
-        neuron("y"),
-    )
-    system = parse(text)
-    assert system == SpikingSystem(
-        [Neuron("x"), Neuron("y")],
-        input={"x": (12, 11, 12, 22, 10), "y": (3, 0, 6, 36)},
-    )
-    assert system.notes["inputs"] == {
-        "i": {"train": [1, 0, 2, 12], "targets": [["x", 1], ["y", 3]]},
-        "j": {"train": [1, 1], "targets": [["x", 1]]},
-        "k": {"train": [], "targets": [["y", 1]]},
-        "l": {"train": [5, 5, 5, 5, 5], "targets": [["x", 2]]},
-    }
-
-
-def test_output_nodes_name_their_sources_in_the_order_of_the_nodes():
-    text = content(
-        neuron("x", "<out>o2</out><out>o1</out>"),
-        neuron("y", "<out>o2</out>"),
-        neuron("z", "<out>o1</out>"),
-        neuron("o1", OUTPUT + "<bitstring>1,0</bitstring>"),
-        neuron("o2", OUTPUT),
-        neuron("o3", OUTPUT),
-    )
-    system = parse(text)
-    assert system.output == ("x", "z", "y")
-    assert system.notes["outputs"] == {
-        "o1": [["x", 1], ["z", 1]],
-        "o2": [["x", 1], ["y", 1]],
-        "o3": [],
-    }
+def test_numbers_of_a_train():
+    nodes = (source_node("i", "1, 0,2.0,12", ("x", 1)), source_node("k", " ", ("x", 1)))
+    assert parse(content(*nodes, neuron("x"))).input == {"x": (1, 0, 2, 12)}
+    ignored = neuron("o", OUTPUT + "<bitstring>1,0</bitstring>")
+    assert parse(content(neuron("x", "<out>o</out>"), ignored)).output == ("x",)
 
 
 def test_findings_are_bounded(monkeypatch):
@@ -228,14 +195,6 @@ def test_hints_of_long_names_take_no_time():
         *(neuron(f"{long[:-2]}{i}") for i in range(10)), neuron("x", f"<out>{long}</out>")
     )
     assert "there is no neuron" in findings("xmp", text)["12:19"]
-
-
-def test_a_chain_from_input_to_output_is_kept():
-    text = content(source_node("i", "1,0,1", ("o", 2), ("x", 1)), neuron("x"), neuron("o", OUTPUT))
-    system = quietly(read_text, "xmp", text)
-    assert system.notes["direct"] == {"o": {"i": [2, 0, 2]}}
-    assert system.input == {"x": (1, 0, 1)} and system.output == ()
-    assert system.notes["outputs"] == {"o": []}
 
 
 # Random systems
