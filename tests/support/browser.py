@@ -33,7 +33,6 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--disable-features=IsolateSandboxedIframes",
 ]
 NATURALS = (REPOSITORY / "examples" / "natural_numbers.pli").read_text()
 PATIENCE = 60_000  # milliseconds; a step is compiled first, and others use the processor
