@@ -346,11 +346,12 @@ def test_large_runs_keep_what_stands_out():
 
 
 def test_negative_counts_have_two_colours():
-    solution = solution_of(natural_numbers(), None, [[0, -5, 2], [1, 0, 2]])
-    (image,) = snp.viz.heat_map(solution).images
-    assert image.get_clim() == (-5, 5)
-    colours = [grey(np.asarray(image.get_cmap()(image.norm(x)))).item() for x in (-5, 0, 5)]
-    assert np.all(np.diff(colours) > 0.2)
+    for counts in ([0, -5, 2], [0, 5, -2]):
+        solution = solution_of(natural_numbers(), None, [counts, [1, 0, 2]])
+        (image,) = snp.viz.heat_map(solution).images
+        assert image.get_clim() == (-5, 5), counts
+        colours = [grey(np.asarray(image.get_cmap()(image.norm(x)))).item() for x in (-5, 0, 5)]
+        assert np.all(np.diff(colours) > 0.2)
 
 
 def test_shares_of_numbers_and_halting_times():
