@@ -13,10 +13,22 @@ SOURCES = """
     bench/README.md docs/index.md docs/api/index.md docs/pictures/natural_numbers.svg mkdocs.yml
     hatch_build.py .ci/run README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md CITATION.cff LICENSE
 """.split()
-PACKAGED = """
-    snpjax/py.typed snpjax_formats/py.typed snpjax/viz/page/static/main.js
-    snpjax/viz/page/static/index.html snpjax/viz/page/vendor/dagre.esm.js
-""".split()
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PACKAGES = {
+    "snpjax": REPOSITORY / "snpjax",
+    "snpjax_formats": REPOSITORY / "formats/snpjax_formats",
+}
+
+
+def packaged() -> set[str]:
+    """Names in a wheel of all files of both packages."""
+    return {
+        f"{root}/{path.relative_to(folder).as_posix()}"
+        for root, folder in PACKAGES.items()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
 
 
 def check_wheel(path: Path) -> None:
@@ -24,9 +36,8 @@ def check_wheel(path: Path) -> None:
         names = wheel.namelist()
         [metadata] = [name for name in names if name.endswith(".dist-info/METADATA")]
         text = wheel.read(metadata).decode()
-    roots = {name.split("/")[0] for name in names if ".dist-info/" not in name}
-    assert roots == {"snpjax", "snpjax_formats"}, roots
-    assert {*PACKAGED} <= {*names}, {*PACKAGED} - {*names}
+    files = {name for name in names if ".dist-info/" not in name}
+    assert files == packaged(), f"missing: {packaged() - files}, unexpected: {files - packaged()}"
     links = re.findall(r"\]\(([^)]*)\)", text)
     assert links and all(link.startswith("https://") for link in links), links
     assert "Project-URL: Repository, https://" in text

@@ -437,7 +437,7 @@ def test_the_reference_lists_each_public_name_once():
 
 def test_a_wheel_holds_both_packages_and_nothing_else():
     """Hatchling packs all files of the two folders but those that git ignores. The gate compares a
-    wheel with `PACKAGED` of `.ci/distributions.py`."""
+    wheel with the files of both, see `.ci/distributions.py`."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert {*wheel} == {"packages"}, "other options leave files out or move them"
