@@ -72,8 +72,7 @@ def test_room_grows_without_a_trace(system, seed):
             assert_same_run(batch[path], wanted)
 
 
-@pytest.mark.parametrize("paths", [None, 2])
-@pytest.mark.parametrize("max_steps", [5, 7])
+@pytest.mark.parametrize("max_steps, paths", [(5, None), (7, 2)])
 def test_calls_may_end_within_unrolled_steps(max_steps, paths, monkeypatch):
     """Steps past the end of a call neither end the run nor use up its room."""
     driver = importlib.import_module("snpjax.driver")
@@ -97,13 +96,8 @@ def test_every_other_step_all_double():
 
 
 @pytest.mark.parametrize(
-    ("layout", "which"),
-    [
-        (FEW_NEURONS, "neurons"),
-        (FEW_SYNAPSES, "synapses"),
-    ],
+    ("layout", "which", "paths"), [(FEW_NEURONS, "neurons", None), (FEW_SYNAPSES, "synapses", 2)]
 )
-@pytest.mark.parametrize("paths", [None, 2])
 def test_a_failure_for_want_of_room(layout, which, paths):
     options = {"capacity": layout, "grow": False, "paths": paths, "save": snp.SAVE_ALL}
     failed = run(doubling(), throw=False, **options)

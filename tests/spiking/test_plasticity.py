@@ -1,5 +1,7 @@
 """Compiled plasticity: choices of subsets, witnesses, properties and published systems."""
 
+from functools import cache
+
 import jax.random as jr
 import numpy as np
 import pytest
@@ -196,6 +198,11 @@ def wanderer():
     return snp.SpikingSystem([snp.Neuron("i", 1, [rule]), *relays], synapses, output="m")
 
 
+@cache
+def wandering():
+    return snp.explore(wanderer(), chunks=(16,))
+
+
 @pytest.mark.parametrize(
     ("query", "holds"),
     [
@@ -211,7 +218,7 @@ def wanderer():
     ],
 )
 def test_queries_about_a_plastic_system(query, holds):
-    verdict = snp.check(snp.explore(wanderer(), chunks=(16,)), query)
+    verdict = snp.check(wandering(), query)
     assert verdict.is_decided and bool(verdict) is holds
     if verdict.witness is not None:
         solution = verdict.replay()
@@ -220,7 +227,7 @@ def test_queries_about_a_plastic_system(query, holds):
 
 def test_synapses_of_configurations():
     system = wanderer()
-    graph = snp.explore(system, chunks=(16,))
+    graph = wandering()
     seen = graph.configurations()
     names = list(system.names)
     for source in names:

@@ -19,9 +19,7 @@ from snpjax_formats import (
     Compressed,
     Dense,
     Hybrid,
-    Int8Dense,
     Interval,
-    SlicedELL,
 )
 from tests.support.helpers import (
     MAX_STEPS,
@@ -42,7 +40,7 @@ LAYOUTS = [ELL, Dense]
 #: differ most.
 WEIGHTED = [layout for layout in FORMATS if layout not in (BitDense, BitGather, Interval)]
 FORMS = [*WEIGHTED, *(Transition(layout) for layout in (Dense, COO, Compressed, CSR, Hybrid))]
-SOME_FORMS = [Int8Dense, Compressed, SlicedELL, Transition(Dense), Transition(CSR)]
+SOME_FORMS = [Compressed, Transition(Dense)]
 seeds = st.integers(0, 2**32 - 1)
 _step = eqx.filter_jit(step)
 
