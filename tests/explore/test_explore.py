@@ -164,7 +164,7 @@ def test_sizes_that_make_no_sense(chunks):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(5_000), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(5_000, part=50), suppress_health_check=[HealthCheck.too_slow])
 @given(systems(max_neurons=6))
 def test_graphs_of_five_thousand_systems(system):
     check_graph(system)

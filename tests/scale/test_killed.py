@@ -41,30 +41,16 @@ def goes_on_when_killed(fork, name, folder, times, attempt=0):
     return kills
 
 
-def kill_often(fork, names, folder):
-    """Kill calls in turn, again and again, until there were enough kills."""
-    kills = attempt = 0
-    while kills < KILLS:
-        for name in names:
-            own = folder / f"{name} {attempt}"
-            kills += goes_on_when_killed(fork, name, own, 4, attempt)
-        attempt += 1
-    print(f"{kills} kills")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["settling", "tiles", "a graph", "cells"])
 def test_a_killed_process_loses_nothing(name, tmp_path, fork):
     assert goes_on_when_killed(fork, name, tmp_path, 1) == 1
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_processes_killed_at_random_moments(tmp_path, fork):
-    kill_often(fork, ALL, tmp_path)
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ALL)
 def test_each_call_is_killed_at_random_moments(name, tmp_path, fork):
-    kill_often(fork, [name], tmp_path)
+    kills = attempt = 0
+    while kills < KILLS:
+        kills += goes_on_when_killed(fork, name, tmp_path / f"{attempt}", 4, attempt)
+        attempt += 1

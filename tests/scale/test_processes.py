@@ -57,15 +57,14 @@ def test_a_partitioned_network():
 
 
 def test_processes_go_on_from_checkpoints(tmp_path):
-    """Two that end in the middle, then two again, or one, or three."""
+    """Two that end in the middle, then three, or one."""
     names = "every third", "sums", "neurons", "an evolution"
     calls = {name: ALL[name]() for name in names}
     expected = {name: fingerprint(call()) for name, call in calls.items()}
     assert answers("interrupted", tmp_path / "begun") == [{}, {}]
-    for processes in (2, 3):
-        folder = shutil.copytree(tmp_path / "begun", tmp_path / f"{processes}")
-        for found in answers("interrupted", folder, "goes on", processes=processes):
-            assert {name: text for name, (_, text) in found.items()} == expected
+    folder = shutil.copytree(tmp_path / "begun", tmp_path / "three")
+    for found in answers("interrupted", folder, "goes on", processes=3):
+        assert {name: text for name, (_, text) in found.items()} == expected
     for found in answers("interrupted", folder, "goes on"):
         assert found == {name: [0, text] for name, text in expected.items()}  # at once
     for name, call in calls.items():
@@ -76,7 +75,6 @@ def test_processes_go_on_from_checkpoints(tmp_path):
 def test_processes_share_cells_and_training(tmp_path):
     """Compiled as users' programs are, so that floats come from one process like them."""
     expected = answers("shared", processes=1, devices=1)
-    assert answers("shared") == 2 * expected
     for _ in range(2):  # from the beginning, and from the end
         assert answers("shared", tmp_path) == 2 * expected
 
