@@ -57,8 +57,10 @@ def test_what_does_not_fit_is_said(pack):
     fields = np.repeat(most[:, None].astype(np.uint16), len(most) + 1, axis=1)
     for field in range(len(most)):  # one in each path but the last; also by whole bytes
         fields[field, field] += 1 if field % 2 else 256
-    _, fits = pack(packing, fields)
-    assert np.asarray(fits).tolist() == [False] * len(most) + [True]
+    alone = np.diag(most + 1).astype(np.uint16)  # by one, beside zeros
+    _, fits = pack(packing, np.concatenate([fields, alone], axis=1))
+    num = len(most)
+    assert np.asarray(fits).tolist() == [False] * num + [True] + [False] * num
 
 
 def test_no_fields_take_a_word(pack):

@@ -58,29 +58,31 @@ def test_progress_is_that_of_the_paths():
 
 
 class Emitted(scale.AbstractStatistic):
-    """All spikes that leave the outputs, and the mean of a float of every path."""
+    """All spikes that leave the outputs, how often it is updated, and the mean of a float of every
+    path."""
 
     def begin(self, state):
-        return jnp.zeros_like(state.step)
+        return jnp.zeros_like(state.step), jnp.zeros_like(state.step)
 
     def update(self, carry, state, record):
-        return carry + record.output.sum(axis=0).astype(carry.dtype)
+        spikes, updates = carry
+        return spikes + record.output.sum(axis=0).astype(spikes.dtype), updates + 1
 
     def of_path(self, end):
+        spikes, updates = end.carry
         steps = (1 + end.steps).astype(jnp.float32)
-        share = end.carry.astype(jnp.float32) / steps
-        return {"spikes": end.carry, "share": share}
+        return {"spikes": spikes, "updates": updates, "share": spikes.astype(jnp.float32) / steps}
 
     def result(self, sums):
-        return int(sums["spikes"]), float(sums["share"])
+        return int(sums["spikes"]), int(sums["updates"]), float(sums["share"])
 
 
 def test_a_statistic_of_ones_own():
     paths = 77
     batch = snp.run(generator(), paths=paths, **OPTIONS)
-    spikes, share = in_chunks(generator(), Emitted(), paths, 16).value
+    spikes, updates, share = in_chunks(generator(), Emitted(), paths, 16).value
     counts = batch.counts()
-    assert spikes == counts.sum()
+    assert spikes == counts.sum() and updates == batch.steps.sum()
     assert math.isclose(share, (counts / (1 + batch.steps)).sum(), rel_tol=1e-6)
 
 
