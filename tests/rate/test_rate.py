@@ -155,7 +155,7 @@ def test_weights_learn_as_in_the_reference(drawn):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(drawn=networks())
 def test_every_layout_is_the_reference(layout, drawn):
     check_layout(layout, drawn)
@@ -163,7 +163,7 @@ def test_every_layout_is_the_reference(layout, drawn):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(drawn=networks(plastic=True))
 def test_every_layout_learns_as_the_reference(layout, drawn):
     check_learning(layout, drawn)
