@@ -170,29 +170,6 @@ def test_modules_do_what_the_palette_says():
     assert {entry["name"] for entry in palette_json()} == set(PALETTE)
 
 
-@pytest.mark.parametrize(
-    "operation, message",
-    [
-        ({"do": "dance"}, "no operation 'dance'"),
-        ({}, "no operation None"),
-        ({"do": "remove", "neurons": [2]}, "no node 2 among 2"),
-        ({"do": "remove", "neurons": "all"}, "Give a list"),
-        ({"do": "connect", "synapses": [[0, 1]]}, "Give lists of 3 numbers"),
-        ({"do": "rename", "neuron": 0, "name": " "}, "is not a name"),
-        ({"do": "rename", "neuron": 0, "name": "\ud800"}, "The name contains"),
-        ({"do": "move", "positions": [[0, 0]]}, "has 1 position for 2 neurons. Give one for each"),
-        ({"do": "move", "positions": [[0, 0], [0, "x"]]}, "is not a place"),
-        ({"do": "add", "neurons": [{"spikes": 1.5}]}, "Give an integer"),
-        ({"do": "add", "neurons": [{"rules": "a -> a"}]}, "Give texts"),
-        ({"do": "insert", "module": "lamp"}, "no module 'lamp'"),
-        ({"do": "insert", "module": "sorter", "size": 99}, "a size from 2 to 12"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(operation, message):
-    with pytest.raises(Refused, match=message):
-        changed(pair(), operation)
-
-
 def test_an_invalid_result_says_every_problem():
     rename = {"do": "rename", "neuron": 0, "name": "y"}
     model, findings = changed_model(pair(), [rename])
@@ -406,26 +383,23 @@ def test_what_the_text_of_a_net_leaves_out_is_said():
     assert not opened_system(ordered()).warnings
 
 
-@pytest.mark.parametrize(
-    "operation, message",
-    [
-        ({"neuron": 0, "rank": 1}, "A place has no position in the order"),
-        ({"neuron": 2, "rank": 0}, "The position is 0. Give an integer from 1 to 2"),
-        ({"neuron": 2, "rank": 3}, "Give an integer from 1 to 2"),
-        ({"neuron": 2, "rank": "x"}, "Give an integer"),
-        ({"neuron": 4, "rank": 1}, "no node 4 among 4"),
+REFUSED = {
+    pair: [
+        ({"do": "dance"}, "no operation 'dance'"),
+        ({}, "no operation None"),
+        ({"do": "remove", "neurons": [2]}, "no node 2 among 2"),
+        ({"do": "remove", "neurons": "all"}, "Give a list"),
+        ({"do": "connect", "synapses": [[0, 1]]}, "Give lists of 3 numbers"),
+        ({"do": "rename", "neuron": 0, "name": " "}, "is not a name"),
+        ({"do": "rename", "neuron": 0, "name": "\ud800"}, "The name contains"),
+        ({"do": "move", "positions": [[0, 0]]}, "has 1 position for 2 neurons. Give one for each"),
+        ({"do": "move", "positions": [[0, 0], [0, "x"]]}, "is not a place"),
+        ({"do": "add", "neurons": [{"spikes": 1.5}]}, "Give an integer"),
+        ({"do": "add", "neurons": [{"rules": "a -> a"}]}, "Give texts"),
+        ({"do": "insert", "module": "lamp"}, "no module 'lamp'"),
+        ({"do": "insert", "module": "sorter", "size": 99}, "a size from 2 to 12"),
     ],
-)
-def test_what_makes_no_sense_in_a_total_order_is_refused(operation, message):
-    with pytest.raises(Refused, match=message):
-        changed_net(ordered(), {"do": "order", **operation})
-    with pytest.raises(Refused, match="no total order of its transitions"):
-        changed_net(net(), {"do": "order", "neuron": 2, "rank": 1})
-
-
-@pytest.mark.parametrize(
-    "operation, message",
-    [
+    net: [
         ({"do": "connect", "synapses": [[0, 1, 1]]}, "joins a place and a transition"),
         ({"do": "connect", "synapses": [[2, 1, 1]], "kind": "test"}, "a test begins at a place"),
         ({"do": "connect", "synapses": [], "kind": "lamp"}, "Give one of"),
@@ -433,11 +407,25 @@ def test_what_makes_no_sense_in_a_total_order_is_refused(operation, message):
         ({"do": "priority", "pairs": [[0, 1]]}, "Only a transition"),
         ({"do": "input"}, "no operation 'input' on nets"),
         ({"do": "move", "positions": [[0, 0]]}, "1 position for 3 nodes. Give one for each"),
+        ({"do": "order", "neuron": 2, "rank": 1}, "no total order of its transitions"),
     ],
+    ordered: [
+        ({"do": "order", "neuron": 0, "rank": 1}, "A place has no position in the order"),
+        ({"do": "order", "neuron": 2, "rank": 0}, "The position is 0. Give an integer from 1 to 2"),
+        ({"do": "order", "neuron": 2, "rank": 3}, "Give an integer from 1 to 2"),
+        ({"do": "order", "neuron": 2, "rank": "x"}, "Give an integer"),
+        ({"do": "order", "neuron": 4, "rank": 1}, "no node 4 among 4"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "model, operation, message",
+    [(model, *row) for model, rows in REFUSED.items() for row in rows],
 )
-def test_what_makes_no_sense_in_a_net_is_refused(operation, message):
+def test_what_makes_no_sense_is_refused(model, operation, message):
     with pytest.raises(Refused, match=message):
-        changed_net(net(), operation)
+        (changed if model is pair else changed_net)(model(), operation)
 
 
 # ---- through the session ----
