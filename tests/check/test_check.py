@@ -237,7 +237,7 @@ def test_verdicts_on_spikes_in_flight_are_those_of_the_reference(system, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(2_000, part=40), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(2_000, part=64), suppress_health_check=[HealthCheck.too_slow])
 @given(systems(max_neurons=5), st.data())
 def test_many_verdicts(system, data):
     check_against_reference(with_ballast(system), data)

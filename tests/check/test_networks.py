@@ -84,7 +84,7 @@ def as_configurations(graph):
 
 
 @pytest.mark.slow
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(systems, st.data())
 def test_saturation_by_label_is_exact(system, data):
     """A saturated graph has what is left of every configuration when it is cut, as near to the

@@ -181,7 +181,7 @@ def test_formulas_are_right_on_every_path(text, structure):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(15_000))
+@settings(max_examples=many(15_000, part=64))
 @given(st.one_of(queries(), formulas()), structures())
 def test_many_formulas(text, structure):
     check_on_paths(text, *structure)

@@ -21,7 +21,7 @@ from snpjax.check.reduction.plan import reduced
 from snpjax.check.reduction.stubborn_machine import StubbornNet
 from snpjax.sleptsov import Arcs, Execution, Petri, SleptsovNet
 from tests.cli.test_cli import invoke
-from tests.support.helpers import script
+from tests.support.helpers import many, script
 from tests.support.reduced_models import (
     PLACES,
     random_net,
@@ -180,7 +180,6 @@ SWEEPS = {
     "cone of influence": cone_sweep,
     "all at once": all_at_once_sweep,
 }
-_PART = 100  # models of one slow test
 
 
 @pytest.mark.parametrize("name", SWEEPS)
@@ -190,11 +189,11 @@ def test_same_verdicts(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(5))
 @pytest.mark.parametrize("name", SWEEPS)
-def test_same_verdicts_of_many(name, part):
-    sweep = SWEEPS[name](range(100 + _PART * part, 100 + _PART * (part + 1)))
-    assert sweep.used >= _PART // 4 and sweep.fewer >= _PART // 12
+def test_same_verdicts_of_many(name):
+    num = many(500, part=10)
+    sweep = SWEEPS[name](range(100, 100 + num))
+    assert sweep.used >= num // 4 and sweep.fewer >= num // 12
 
 
 # ---- preconditions that switch a reduction off ----

@@ -15,6 +15,7 @@ from snpjax.check import equivalent
 from snpjax.explore import explore
 from snpjax.testing import reference_proliferation as reference
 from snpjax_formats.articles import with_article
+from tests.support.helpers import many
 from tests.support.random_calls import callables, outcomes
 
 
@@ -126,7 +127,7 @@ def test_random_constructors():
 @pytest.mark.slow
 @pytest.mark.usefixtures("_elsewhere")
 def test_random_calls():
-    assert list(outcomes(range(1000))) == []
+    assert list(outcomes(range(many(1000, part=4)))) == []
 
 
 @pytest.mark.parametrize(
