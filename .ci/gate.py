@@ -149,7 +149,7 @@ PYTHON
     Stage(
         "tiers",
         "evaluated programs give the bits of compiled ones",
-        "pytest -q -n 0 -p tests.support.both_tiers tests/_tiered tests/test_kinds.py",
+        "pytest -q -n 0 -p tests.support.both_tiers tests/test_conformance.py tests/explore/test_explore.py",
         ("test",),
     ),
     Stage(

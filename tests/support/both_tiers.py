@@ -29,7 +29,7 @@ class BothTiers(programs.TracedProgram):
         return own
 
     def _tick(self):
-        if time.perf_counter() - self._began > _AT_ONCE:
+        if time.thread_time() - self._began > _AT_ONCE:
             raise programs._Compiled
 
 
@@ -62,6 +62,8 @@ def pytest_sessionfinish(session):
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["compared"] = compared
+    elif not compared and not session.exitstatus:
+        session.exitstatus = 1  # nothing was tested
 
 
 def pytest_testnodedown(node):
