@@ -149,7 +149,10 @@ PYTHON
     Stage(
         "tiers",
         "evaluated programs give the bits of compiled ones",
-        "pytest -q -n 0 -p tests.support.both_tiers tests/test_conformance.py tests/explore/test_explore.py",
+        """
+        pytest -q -n 0 -p tests.support.both_tiers \
+          tests/test_conformance.py tests/explore/test_explore.py
+        """,
         ("test",),
     ),
     Stage(
