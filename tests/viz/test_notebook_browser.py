@@ -99,6 +99,21 @@ def ring(name="x"):
     return snp.SpikingSystem(neurons, [(name, "y"), ("y", name)], output="y", name="ring")
 
 
+@pytest.fixture
+def ring_view(notebook):
+    """A page with a view of a ring, its widget, and what takes the messages to the view."""
+    page, show = notebook
+    return page, *show(ring())
+
+
+def second(page):
+    """Another view of the widget."""
+    page.evaluate("void showAgain()")
+    view = page.frame_locator("#second iframe")
+    shown(view.locator("body.ready")).to_be_visible()
+    return view
+
+
 def arrives(page, widget, is_it):
     """The page draws a system before it tells Python."""
     for _ in range(PATIENCE // 20):
@@ -144,12 +159,9 @@ def test_a_system_is_edited_by_keys_in_a_notebook(notebook):
     arrives(page, widget, lambda system: system.num_neurons == 2)
 
 
-def test_two_views_of_a_widget_show_the_same_system(notebook):
-    page, show = notebook
-    widget, frame, _ = show(ring())
-    page.evaluate("void showAgain()")
-    other = page.frame_locator("#second iframe")
-    shown(other.locator("body.ready")).to_be_visible()
+def test_two_views_of_a_widget_show_the_same_system(ring_view):
+    page, widget, frame, _ = ring_view
+    other = second(page)
     frame.locator("#tool-add").click()
     shown(frame.locator("#network .neuron")).to_have_count(3)
     shown(other.locator("#network .neuron")).to_have_count(3)
@@ -174,12 +186,9 @@ def test_a_net_is_edited_in_a_notebook(notebook):
     arrives(page, widget, lambda net: list(net.marking) == [4, 0])
 
 
-def test_views_of_a_widget_are_stepped_apart(notebook):
-    page, show = notebook
-    _, frame, _ = show(ring())
-    page.evaluate("void showAgain()")
-    other = page.frame_locator("#second iframe")
-    shown(other.locator("body.ready")).to_be_visible()
+def test_views_of_a_widget_are_stepped_apart(ring_view):
+    page, _, frame, _ = ring_view
+    other = second(page)
     for view, steps in ((frame, 3), (other, 1), (frame, 1)):
         for _ in range(steps):
             view.locator("#step:not([disabled])").click()
@@ -189,9 +198,8 @@ def test_views_of_a_widget_are_stepped_apart(notebook):
     shown(other.locator("#where")).to_have_text("step 2 of 2")
 
 
-def test_an_edit_in_flight_does_not_replace_what_python_has_set(notebook):
-    page, show = notebook
-    widget, frame, taken = show(ring())
+def test_an_edit_in_flight_does_not_replace_what_python_has_set(ring_view):
+    page, widget, frame, taken = ring_view
     page.evaluate("held = []")
     frame.locator("#tool-add").click()
     page.wait_for_function("held.length === 1")  # the question for the change
@@ -209,9 +217,8 @@ def test_an_edit_in_flight_does_not_replace_what_python_has_set(notebook):
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_a_movement_by_keys_does_not_change_what_python_has_set(notebook, is_late):
-    page, show = notebook
-    widget, frame, taken = show(ring())
+def test_a_movement_by_keys_does_not_change_what_python_has_set(ring_view, is_late):
+    page, widget, frame, taken = ring_view
     frame.locator("#network .neuron").first.click()
     if is_late:  # the movement is made while an edit waits
         page.evaluate("held = []")
@@ -261,9 +268,8 @@ def test_typed_text_is_kept_when_python_sets_another_system(notebook):
 
 
 @pytest.mark.parametrize("is_read", [False, True])
-def test_typed_text_comes_back_by_undo_when_another_system_is_shown(notebook, is_read):
-    page, show = notebook
-    widget, frame, taken = show(ring())
+def test_typed_text_comes_back_by_undo_when_another_system_is_shown(ring_view, is_read):
+    page, widget, frame, taken = ring_view
     text = typed(page, frame, "}")
     if is_read:  # in vain
         frame.locator("#text").press("Control+Enter")
@@ -280,9 +286,8 @@ def test_typed_text_comes_back_by_undo_when_another_system_is_shown(notebook, is
     assert widget.system is alone
 
 
-def test_typed_rules_are_kept_when_python_sets_another_system(notebook):
-    page, show = notebook
-    widget, frame, taken = show(ring())
+def test_typed_rules_are_kept_when_python_sets_another_system(ring_view):
+    page, widget, frame, taken = ring_view
     frame.locator("#network .neuron").first.click()
     frame.locator("#edit-spikes").fill("7")
     widget.system = snp.SpikingSystem([snp.Neuron("alone", 4)])
@@ -295,12 +300,9 @@ def test_typed_rules_are_kept_when_python_sets_another_system(notebook):
     arrives(page, widget, lambda system: [x.spikes for x in system.neurons] == [7, 0])
 
 
-def test_what_is_kept_replaces_nothing_until_it_is_applied(notebook):
-    page, show = notebook
-    widget, frame, _ = show(ring())
-    page.evaluate("void showAgain()")
-    other = page.frame_locator("#second iframe")
-    shown(other.locator("body.ready")).to_be_visible()
+def test_what_is_kept_replaces_nothing_until_it_is_applied(ring_view):
+    page, widget, frame, _ = ring_view
+    other = second(page)
     other.locator("#network .neuron").first.click()
     other.locator("#edit-rules").fill("a^2/a -> a")
     frame.locator("#tool-add").click()
@@ -314,9 +316,8 @@ def test_what_is_kept_replaces_nothing_until_it_is_applied(notebook):
     assert widget.system.num_neurons == 3
 
 
-def test_a_lost_python_is_announced_and_asked_again_when_it_returns(notebook):
-    page, show = notebook
-    widget, frame, _ = show(ring())
+def test_a_lost_python_is_announced_and_asked_again_when_it_returns(ring_view):
+    page, widget, frame, _ = ring_view
     page.evaluate("isDead = true")
     frame.locator("#tool-add").click()
     shown(frame.locator("#lost")).to_contain_text("Python has ended")
@@ -334,9 +335,8 @@ def test_a_lost_python_is_announced_and_asked_again_when_it_returns(notebook):
     arrives(page, widget, lambda system: system.num_neurons == 3)
 
 
-def test_a_python_that_is_late_answers_once(notebook):
-    page, show = notebook
-    widget, frame, _ = show(ring())
+def test_a_python_that_is_late_answers_once(ring_view):
+    page, widget, frame, _ = ring_view
     page.evaluate("held = []")
     frame.locator("#tab-text").click()
     text = frame.locator("#text").input_value().replace('"spikes": 1', '"spikes": 5')
@@ -365,9 +365,8 @@ def test_a_view_that_opens_without_python_begins_when_it_returns(notebook):
     shown(other.locator("#lost")).to_be_hidden()
 
 
-def test_a_question_that_was_lost_on_its_way_is_refused(notebook):
-    page, show = notebook
-    widget, frame, _ = show(ring())
+def test_a_question_that_was_lost_on_its_way_is_refused(ring_view):
+    page, widget, frame, _ = ring_view
     page.evaluate("held = []")
     frame.locator("#tool-add").click()
     page.wait_for_function("held.length === 1")
@@ -378,17 +377,15 @@ def test_a_question_that_was_lost_on_its_way_is_refused(notebook):
     arrives(page, widget, lambda system: system.num_neurons == 3)
 
 
-def test_a_kernel_that_was_restarted_is_noticed_without_a_question(notebook):
-    page, show = notebook
-    _, frame, _ = show(ring())
+def test_a_kernel_that_was_restarted_is_noticed_without_a_question(ring_view):
+    page, _, frame, _ = ring_view
     page.evaluate("isDead = true")
     page.evaluate("happens('comm_live_update')")
     shown(frame.locator("#lost")).to_contain_text("Python has ended")
 
 
-def test_nothing_of_the_page_reaches_the_notebook(notebook):
-    page, show = notebook
-    widget, frame, taken = show(ring())
+def test_nothing_of_the_page_reaches_the_notebook(ring_view):
+    page, widget, frame, taken = ring_view
     reached = frame.locator("body").evaluate(
         "() => { try { return parent.document.title; } catch { return null; } }"
     )
