@@ -10,7 +10,7 @@ import pytest
 
 import snpjax as snp
 from snpjax import scale
-from tests.support.known_graphs import countdown, doubling
+from tests.support.known_graphs import countdown
 
 
 class Interrupted(Exception):
@@ -23,13 +23,13 @@ def interrupt(num, depth):
 
 
 def main() -> None:
-    steps, folder = int(sys.argv[1]), sys.argv[2]
+    spikes, folder = int(sys.argv[1]), sys.argv[2]
     jax.config.update("jax_disable_most_optimizations", True)  # as in other tests
     scale.initialize()
     mesh = jax.make_mesh((len(jax.devices()),), ("configurations",))
-    options = {"max_configurations": 10**7, "mesh": mesh}
-    large = snp.explore(doubling(steps), edges=False, **options)
-    saved = {**options, "checkpoint": snp.Checkpoint(folder, every_seconds=0), "chunks": (256,)}
+    options = {"mesh": mesh, "chunks": (256, 1024)}
+    large = snp.explore(countdown(spikes), **options)
+    saved = {**options, "checkpoint": snp.Checkpoint(folder, every_seconds=0)}
     with pytest.raises(Interrupted):
         snp.explore(countdown(20), progress=interrupt, **saved)
     small = snp.explore(countdown(20), **saved)

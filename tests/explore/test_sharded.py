@@ -193,12 +193,14 @@ def test_a_device_keeps_a_quarter():
 @pytest.mark.slow
 def test_two_processes_explore_one_graph(tmp_path):
     script = Path(__file__).with_name("search_together.py")
-    ended = run_processes(script, "15", tmp_path / "saved", seconds=3000)
+    ended = run_processes(script, "60", tmp_path / "saved", seconds=3000)
     assert [one.returncode for one in ended] == [0, 0], ended[0].stderr + ended[1].stderr
     first, second = [json.loads(one.stdout.splitlines()[-1]) for one in ended]
     assert first == second
-    assert first["configurations"] == 2**16 and first["halting"] == 2**15 and first["depth"] == 16
-    assert first["last"] == [[0] * 30 + [1] * 15]
+    large = explore(countdown(60))
+    assert first["configurations"] == large.num_configurations == size_of_countdown(60)
+    assert first["halting"] == len(large.halting()) == 1 and first["depth"] == large.depth
+    assert first["last"] == large.configurations(np.asarray([-1])).spikes.tolist()
     graph = explore(countdown(20))
     last = graph.num_configurations - 1
     assert first["targets"] == graph.targets.tolist()

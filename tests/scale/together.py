@@ -70,7 +70,7 @@ def interrupted(mesh, process):
     """Runs that all processes end in the middle; with a second argument they go on."""
     folder, goes_on = Path(sys.argv[2]), len(sys.argv) > 3
     found = {}
-    for name in ("every third", "sums", "neurons", "an evolution"):
+    for name in ("every third", "sums", "neurons"):
         on = mesh
         if name == "neurons":
             on = jax.make_mesh((len(jax.devices()),), ("neurons",))
