@@ -1,9 +1,9 @@
 """The file formats of systems, nets and configuration graphs: one table.
 
 A new built-in format is an entry of `FORMATS`, its reader and writer in a module or folder of its
-own, seeds in tests/support/fuzz_seeds.py or tests/support/sleptsov_seeds.py, and the tables of the
-documentation, which `python -m tests.support.format_tables` prints. Help texts of commands are made
-from the table.
+own, seeds in tests/support/fuzz_seeds.py or tests/support/sleptsov_seeds.py, a table of mistakes in
+tests/io/tables, and the tables of the documentation, which `python -m tests.support.format_tables`
+prints. Help texts of commands are made from the table.
 """
 
 import os
