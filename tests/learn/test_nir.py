@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from itertools import pairwise
 
 import equinox as eqx
 import jax
@@ -192,6 +193,11 @@ def ends(shape, out_shape):
     }
 
 
+def paths(*names):
+    """The edges along paths, such as `"input linear if output"`."""
+    return [edge for path in names for edge in pairwise(path.split())]
+
+
 def a_neuron(kind, shape, *, least=3.0, left=0.0, dt=1.0, gain=1.0):
     """A node of neurons which fire from `least` on."""
     full = lambda x: np.full(shape, float(x))  # noqa: E731
@@ -212,7 +218,7 @@ RECURRENT = nir.NIRGraph(
         "if": nir.IF(np.ones(4), np.asarray([1.5, 2.5, 0.5, 3.5]), np.asarray([0.0, 1, 0, 2])),
         "back": nir.Linear(np.asarray(np.diag([1.0, 2, -1, 0]) + 1)),
     },
-    [("input", "affine"), ("affine", "if"), ("if", "back"), ("back", "if"), ("if", "output")],
+    paths("input affine if back if output"),
 )
 IMAGES = nir.NIRGraph(
     {
@@ -232,15 +238,7 @@ IMAGES = nir.NIRGraph(
         "linear": nir.Linear(np.asarray([[1.0, -1] * 6, [0, 2, 1] * 4])),
         "last": a_neuron("IF", (2,), least=4),
     },
-    [
-        ("input", "conv"),
-        ("conv", "first"),
-        ("first", "pool"),
-        ("pool", "flatten"),
-        ("flatten", "linear"),
-        ("linear", "last"),
-        ("last", "output"),
-    ],
+    paths("input conv first pool flatten linear last output"),
 )
 SUBTRACTING = nir.NIRGraph(
     {
@@ -251,16 +249,7 @@ SUBTRACTING = nir.NIRGraph(
         "minus": nir.Scale(np.asarray([-4.0, -2])),
         "side": nir.Linear(np.asarray([[0.0, 1], [1, 0]])),
     },
-    [
-        ("input", "linear"),
-        ("linear", "v"),
-        ("v", "fires"),
-        ("fires", "minus"),
-        ("minus", "v"),
-        ("fires", "side"),
-        ("side", "v"),
-        ("fires", "output"),
-    ],
+    paths("input linear v fires minus v", "fires side v", "fires output"),
 )
 LEAKY = nir.NIRGraph(
     {
@@ -270,13 +259,7 @@ LEAKY = nir.NIRGraph(
         "count": nir.Linear(np.asarray([[1.0, 1], [2, -1]])),
         "sum": nir.I(np.ones(2)),
     },
-    [
-        ("input", "affine"),
-        ("affine", "lif"),
-        ("lif", "count"),
-        ("count", "sum"),
-        ("sum", "output"),
-    ],
+    paths("input affine lif count sum output"),
 )
 
 
@@ -339,7 +322,7 @@ def test_inputs_of_several_spikes_and_graphs_inside_of_graphs():
             "if": a_neuron("IF", (2,), least=4, left=1),
             "back": nir.Linear(np.asarray([[0.0, 1], [-1, 0]])),
         },
-        [("input", "if"), ("if", "back"), ("back", "if"), ("if", "output")],
+        paths("input if back if output"),
     )
     graph = nir.NIRGraph(
         {
@@ -347,7 +330,7 @@ def test_inputs_of_several_spikes_and_graphs_inside_of_graphs():
             "rnn": inner,
             "linear": nir.Linear(np.asarray([[1.0, 2], [0, 1]])),
         },
-        [("input", "linear"), ("linear", "rnn"), ("rnn", "output")],
+        paths("input linear rnn output"),
     )
     flat = nir.NIRGraph(
         {
@@ -356,13 +339,7 @@ def test_inputs_of_several_spikes_and_graphs_inside_of_graphs():
             "rnn.if": inner.nodes["if"],
             "rnn.back": inner.nodes["back"],
         },
-        [
-            ("input", "linear"),
-            ("linear", "rnn.if"),
-            ("rnn.if", "rnn.back"),
-            ("rnn.back", "rnn.if"),
-            ("rnn.if", "output"),
-        ],
+        paths("input linear rnn.if rnn.back rnn.if output"),
     )
     check_semantics(flat, random_train(12, 2, most=3), max_input=3)
     assert as_texts(learn.to_nir(learn.from_nir(graph))) == as_texts(flat)
@@ -598,17 +575,7 @@ def test_all_unsupported_nodes_are_listed():
             "if": nir.IF(np.full(2, 0.5), np.full(2, -1.0), np.full(2, 0.5)),
             "i": nir.I(np.ones(2)),
         },
-        [
-            ("input", "w"),
-            ("w", "lif"),
-            ("lif", "cuba"),
-            ("cuba", "li"),
-            ("li", "delay"),
-            ("delay", "if"),
-            ("if", "i"),
-            ("i", "if"),
-            ("if", "output"),
-        ],
+        paths("input w lif cuba li delay if i if output"),
     )
     with pytest.raises(ValueError) as caught:
         learn.from_nir(graph)
@@ -630,7 +597,7 @@ def test_all_unsupported_nodes_are_listed():
 
 def test_what_is_wrong_with_a_graph_is_said():
     ok = {**ends((2,), (2,)), "if": a_neuron("IF", (2,))}
-    path = [("input", "if"), ("if", "output")]
+    path = paths("input if output")
 
     def refused(nodes, edges, match, **options):
         graph = nir.NIRGraph(nodes, edges, type_check=False)
@@ -661,7 +628,7 @@ def test_what_is_wrong_with_a_graph_is_said():
     pool = nir.SumPool2d(np.asarray(2), np.asarray(2), np.asarray(0))
     refused({**ok, "p": pool}, [*path, ("input", "p")], "Give it channels of images")
     signed = {**ends((2,), (2,)), "w": nir.Linear(-np.ones((2, 2))), "lif": a_neuron("LIF", (2,))}
-    chain = [("input", "w"), ("w", "lif"), ("lif", "output")]
+    chain = paths("input w lif output")
     refused(signed, chain, "no rule forgets a negative potential")
     refused(ok, path, "needs 5000 rules", max_input=5000)
     refused(ok, path, "`max_input` is 0", max_input=0)
