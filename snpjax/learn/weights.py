@@ -29,7 +29,7 @@ class WeightSet(eqx.Module):
 
         - `weight`: real numbers.
         """
-        return rounded(weight) if self.levels is None else nearest(weight, self.levels)
+        return _nearest(self, weight)
 
     def exact(self, weight: Float[Array, "..."]) -> Float[Array, "..."]:
         """The weights of an exact run; derivatives pass straight through.
@@ -39,6 +39,11 @@ class WeightSet(eqx.Module):
         - `weight`: real numbers.
         """
         return _exact(self, weight)
+
+
+@eqx.filter_jit
+def _nearest(allowed: WeightSet, weight: Float[Array, "..."]) -> Float[Array, "..."]:
+    return rounded(weight) if allowed.levels is None else nearest(weight, allowed.levels)
 
 
 @eqx.filter_jit

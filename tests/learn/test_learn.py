@@ -69,7 +69,8 @@ def assert_same_values(relaxed, system, choice):
     assert (outputs[exact.steps :] == 0).all()
 
 
-@settings(max_examples=6)
+@pytest.mark.slow
+@settings(max_examples=10)
 @given(small, seeds)
 def test_values_are_those_of_the_run(system, seed):
     model = learn.relax(system)
