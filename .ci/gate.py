@@ -132,7 +132,7 @@ PYTHON
         python .ci/versions.py oldest > "$WORK/oldest.txt"
         new oldest '.[test]' --constraint "$WORK/oldest.txt"
         "$WORK/oldest/bin/python" -m pytest -q -n 0 tests/formats/test_arguments.py \
-          tests/formats/test_parts.py tests/io/test_native.py tests/io/test_formats.py tests/choice
+          tests/formats/test_parts.py tests/io/test_conformance.py tests/io/test_formats.py tests/choice
         """,
         ("test",),
     ),
