@@ -131,8 +131,8 @@ PYTHON
         """
         python .ci/versions.py oldest > "$WORK/oldest.txt"
         new oldest '.[test]' --constraint "$WORK/oldest.txt"
-        "$WORK/oldest/bin/python" -m pytest -q -n 0 tests/formats/test_arguments.py \
-          tests/formats/test_parts.py tests/io/test_conformance.py tests/io/test_formats.py tests/choice
+        "$WORK/oldest/bin/python" -m pytest -q -n 0 tests/choice tests/io/test_formats.py \
+          tests/io/test_conformance.py tests/formats/test_arguments.py tests/formats/test_parts.py
         """,
         ("test",),
     ),
