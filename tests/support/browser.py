@@ -198,9 +198,19 @@ def shown(locator):
 def hold_back(page, call):
     """The requests of this kind from now on, none of which is answered until `continue_()`."""
     page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
-    routes = []
-    page.route(f"**/api/{call}", lambda route: routes.append(route))
-    return routes
+    held, probes = [], []
+
+    def take(route):
+        if route.request.method == "POST":
+            return held.append(route)
+        probes.append(route)
+        return route.abort()
+
+    page.route(f"**/api/{call}", take)
+    while not probes:  # Chromium does not know of the route at once
+        page.evaluate(f"void fetch('api/{call}').catch(() => {{}})")
+        page.wait_for_timeout(20)
+    return held
 
 
 def step(page, times=1):

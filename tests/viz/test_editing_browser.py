@@ -10,6 +10,7 @@ from snpjax.io import model_text
 from snpjax.sleptsov import net_of_text
 from tests.support.browser import (
     NATURALS,
+    PATIENCE,
     choose_otherwise,
     explore,
     hold_back,
@@ -53,9 +54,11 @@ def text_of(page):
 
 def answered(page, held):
     """Let the oldest question that was held back be answered."""
-    while not held:
+    for _ in range(PATIENCE // 20):
+        if held:
+            return held.pop(0).continue_()
         page.wait_for_timeout(20)
-    held.pop(0).continue_()
+    raise AssertionError(f"no question: {page.inner_text('body')}")
 
 
 # ---- editing ----
@@ -917,10 +920,8 @@ def test_a_half_typed_name_is_applied_when_its_field_is_left_after_an_answer(pag
 @pytest.fixture
 def slow(visit):
     """A page of a system, and its questions for changes, which nothing answers yet."""
-    page, held = visit(), []
-    page.locator("#step:not([disabled])").wait_for()  # a route misses what is asked meanwhile
-    page.route("**/api/change", lambda route: held.append(route))
-    return page, held
+    page = visit()
+    return page, hold_back(page, "change")
 
 
 def test_what_is_removed_is_not_duplicated_next(slow):
