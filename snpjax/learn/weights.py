@@ -96,6 +96,6 @@ def _spread(
     """Normal numbers with another deviation, share of positive ones and range, as one program for
     all of these. What draws them is not part of it: fused with a product it draws other bits."""
     found = spread.scale * normal
-    if chances is not None:
+    if chances is not None and spread.positive is not None:
         found = jnp.where(chances < spread.positive, jnp.abs(found), -jnp.abs(found))
     return jnp.clip(found, low, most)

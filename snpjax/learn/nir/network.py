@@ -144,13 +144,16 @@ def matrices_of(
     - `wiring`: the graph.
     - `weights`, `biases`: of its operators, by name; `gains`: of its nodes of neurons.
     """
-    return with_gains(wiring, arriving_at(wiring, weights, biases), gains)
+    numbers = ({name: jnp.asarray(x) for name, x in table.items()} for table in (weights, biases))
+    return with_gains(
+        wiring,
+        arriving_at(wiring, *numbers),
+        {name: jnp.asarray(x) for name, x in gains.items()},
+    )
 
 
 def with_gains(
-    wiring: NirWiring,
-    arriving: list[Arriving],
-    gains: Mapping[str, Int[Array | np.ndarray, " neurons"]],
+    wiring: NirWiring, arriving: list[Arriving], gains: Mapping[str, Int[Array, " neurons"]]
 ) -> list[Arriving]:
     """What the potentials of each unit increase by."""
     found: list[Arriving] = []

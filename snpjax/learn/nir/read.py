@@ -119,13 +119,16 @@ def from_nir(
             f"`weight_range` is {weight_range}, and the graph has weights from {lowest:g} to "
             f"{highest:g}. Give two integers that include these."
         )
-    tables = weights, biases
-    whole = [{name: np.round(np.asarray(x)) for name, x in p.items()} for p in tables]
-    largest = arriving = jax.tree.map(np.asarray, matrices_of(wiring, *whole, gains))
+    whole, steady = (
+        {name: np.round(np.asarray(x)) for name, x in table.items()} for table in (weights, biases)
+    )
+    largest = arriving = jax.tree.map(np.asarray, matrices_of(wiring, whole, steady, gains))
     if weight_range is not None:
         end = max(map(abs, given))
-        ends = [{name: np.full_like(x, end) for name, x in p.items()} for p in whole]
-        largest = matrices_of(wiring, *ends, gains)
+        whole, steady = (
+            {name: np.full_like(x, end) for name, x in table.items()} for table in (whole, steady)
+        )
+        largest = matrices_of(wiring, whole, steady, gains)
     firing = found.bounded(
         wiring.units, firing, arriving, most_arriving(wiring, largest, max_input), given[0]
     )
