@@ -34,12 +34,13 @@ class Stage:
     is_parallel: bool = False  # uses all cores, and so runs alone
 
 
-# A test environment for the README's command; copies of it get what other stages need as well.
+# A test environment for the README's command; copies of it get what other stages need as well, and
+# last as long as the stage (1 GB each).
 PRELUDE = """
 set -euo pipefail
 export PATH="$WORK/test/bin:$PATH"
 new() { python3 -m venv "$WORK/$1"; install "$@"; }
-copy() { cp -r "$WORK/test" "$WORK/$1"; }
+copy() { trap "rm -rf '$WORK/$1'" EXIT; cp -r "$WORK/test" "$WORK/$1"; }
 install() { "$WORK/$1/bin/python" -m pip install --quiet "${@:2}"; }
 """
 
