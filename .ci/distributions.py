@@ -21,7 +21,7 @@ PACKAGES = {
 }
 
 
-def packaged() -> set[str]:
+def package_files() -> set[str]:
     """Names in a wheel of all files of both packages."""
     return {
         f"{root}/{path.relative_to(folder).as_posix()}"
@@ -37,7 +37,8 @@ def check_wheel(path: Path) -> None:
         [metadata] = [name for name in names if name.endswith(".dist-info/METADATA")]
         text = wheel.read(metadata).decode()
     files = {name for name in names if ".dist-info/" not in name}
-    assert files == packaged(), f"missing: {packaged() - files}, unexpected: {files - packaged()}"
+    expected = package_files()
+    assert files == expected, f"missing: {expected - files}, unexpected: {files - expected}"
     links = re.findall(r"\]\(([^)]*)\)", text)
     assert links and all(link.startswith("https://") for link in links), links
     assert "Project-URL: Repository, https://" in text

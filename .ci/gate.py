@@ -299,8 +299,8 @@ def summarise(calls: list[Call], work: Path) -> None:
         print(f"{seconds:7.0f}  {name}.py")
 
 
-def named(names: list[str]) -> list[Stage]:
-    """Add what the named stages need; all stages if there are no names."""
+def select_stages(names: list[str]) -> list[Stage]:
+    """Return the named stages and those that they need; all stages if there are no names."""
     stages = {stage.name: stage for stage in STAGES}
     if unknown := {*names} - {*stages}:
         sys.exit(f"no stage {', '.join(sorted(unknown))}; the stages are {', '.join(stages)}")
@@ -312,7 +312,7 @@ def named(names: list[str]) -> list[Stage]:
 
 
 def main() -> int:
-    stages = named(sys.argv[1:])
+    stages = select_stages(sys.argv[1:])
     # Tests of Ctrl-C need a process that reacts to it, which a job in the background does not.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

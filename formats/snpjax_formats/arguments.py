@@ -122,7 +122,7 @@ _CALL = _wrapped(explain).__code__
 
 
 def _is_of_user(error: BaseException) -> bool:
-    """Whether the error passed through code of the user, such as a callback or a layer."""
+    """Return whether the error passed through code of the user, such as a callback or a layer."""
     frames = (frame for frame, _ in walk_tb(error.__traceback__))
     return any(_package_of(frame) not in _LIBRARIES for frame in frames)
 

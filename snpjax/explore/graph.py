@@ -531,8 +531,8 @@ class Graph(PickledWithoutCache, Generic[ConfigurationsT, StepsT]):
 
     @property
     def is_deterministic(self) -> bool | None:
-        """Whether no configuration has a choice, as far as is known: `False` also where a limit cut
-        the successors of a configuration with a choice, and `None` if the choices of no
+        """Return whether no configuration has a choice, as far as is known: `False` also where a
+        limit cut the successors of a configuration with a choice, and `None` if the choices of no
         configuration were counted."""
         if self.stop is Stop.TOO_MANY_CHOICES or np.any(np.diff(self.depth_starts) > 1):
             return False

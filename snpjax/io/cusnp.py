@@ -419,7 +419,7 @@ def write_cusnp(system: SpikingSystem, losses: Losses) -> str:
             words = _rule_words(rule)
             if words is not None:
                 rules.append(f"{index} {words}")
-            elif isinstance(rule, Rule) and not _has_anti_spikes(rule):
+            elif isinstance(rule, Rule) and not rule.has_anti_spikes:
                 item = f"guard {rule.guard} of neuron {neuron.name!r}, rule {number}"
                 losses.add(item, "the rule is left out")
             else:
@@ -455,14 +455,10 @@ def name_table(system: AnySystem) -> str:
     return "".join(f"{number} {json.dumps(name)}\n" for number, name in enumerate(names))
 
 
-def _has_anti_spikes(rule: Rule) -> bool:
-    return rule.sign < 0 or rule.produce < 0
-
-
 @lru_cache(maxsize=4096)
 def _rule_words(rule: AnyRule | str) -> str | None:
     """Guard, consume, produce and delay; `None` when the format has no such rule."""
-    if not isinstance(rule, Rule) or _has_anti_spikes(rule):
+    if not isinstance(rule, Rule) or rule.has_anti_spikes:
         return None
     least = rule.guard.minimum
     if Guard.interval(rule.consume).issubset(rule.guard):

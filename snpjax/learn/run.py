@@ -94,10 +94,10 @@ def run(
         )
     _check_smooth(model)
     arriving = None if input is None else arriving_in(model, steps, input)
-    given = None if spikes is None else jnp.asarray(spikes, jnp.float32)
-    return _run(
-        _unnamed(model), steps, given, arriving, choice, paths, checkpoint, keep_configurations
-    )
+    initial = None if spikes is None else jnp.asarray(spikes, jnp.float32)
+    # `_run` reads how many neurons have names, and how many of them are outputs.
+    model = replace(model, names=("",) * len(model.names))
+    return _run(model, steps, initial, arriving, choice, paths, checkpoint, keep_configurations)
 
 
 @eqx.filter_jit
@@ -134,11 +134,6 @@ def _run(
         is_exact=is_exact & (final.largest < MAX_COUNT) & (not model.is_smooth),
         plastic=final.plastic,
     )
-
-
-def _unnamed(model: RelaxedSystem) -> RelaxedSystem:
-    """The model with as many neurons and outputs, but without their names."""
-    return replace(model, names=("",) * len(model.names))
 
 
 def _check_smooth(model: RelaxedSystem) -> None:
@@ -292,7 +287,7 @@ def arriving_in(
     if problems:
         raise ValueError("\n".join(problems))
     by_neuron = {positions[name]: train for name, train in trains.items()}
-    return _placed(by_neuron, steps, model.program.num_neurons), _batch_of(by_neuron)
+    return _train_table(by_neuron, steps, model.program.num_neurons), _batch_of(by_neuron)
 
 
 def _batch_of(trains: Mapping[int, Float[Array, "train *paths"]]) -> tuple[int, ...]:
@@ -300,7 +295,7 @@ def _batch_of(trains: Mapping[int, Float[Array, "train *paths"]]) -> tuple[int, 
 
 
 @eqx.filter_jit
-def _placed(
+def _train_table(
     trains: Mapping[int, Float[Array, "train *paths"]], steps: int, size: int
 ) -> Float[Array, "steps neurons *paths"]:
     """The trains of some neurons, by their index, in a table of all neurons."""

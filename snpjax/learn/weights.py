@@ -48,8 +48,8 @@ def _nearest(allowed: WeightSet, weight: Float[Array, "..."]) -> Float[Array, ".
 
 @eqx.filter_jit
 def _exact(allowed: WeightSet, weight: Float[Array, "..."]) -> Float[Array, "..."]:
-    found = allowed.nearest(weight)
-    return found if allowed.levels is not None else within(found, *allowed.range)
+    nearest = allowed.nearest(weight)
+    return nearest if allowed.levels is not None else within(nearest, *allowed.range)
 
 
 def check_range(weight_range: tuple[float, float]) -> None:
@@ -95,7 +95,7 @@ def _spread(
 ) -> Float[Array, "..."]:
     """Normal numbers with another deviation, share of positive ones and range, as one program for
     all of these. What draws them is not part of it: fused with a product it draws other bits."""
-    found = spread.scale * normal
+    weights = spread.scale * normal
     if chances is not None and spread.positive is not None:
-        found = jnp.where(chances < spread.positive, jnp.abs(found), -jnp.abs(found))
-    return jnp.clip(found, low, most)
+        weights = jnp.where(chances < spread.positive, jnp.abs(weights), -jnp.abs(weights))
+    return jnp.clip(weights, low, most)

@@ -166,7 +166,7 @@ def search_of(
             least = floor if field == "sd" else 0.0
             low = max(low, least)
             if is_default:
-                low, high = _widened(low, high, value)
+                low, high = _bounds_around(low, high, value)
             if sd_floor is not None:  # no guess lowers a floor that was passed
                 low = max(low, least)
             if not (0 <= low < high < np.inf):
@@ -200,7 +200,7 @@ def search_of(
     return ParameterSpace(numbers, np.array(lower, np.float64), np.array(upper, np.float64))
 
 
-def _widened(low: float, high: float, value: float) -> tuple[float, float]:
+def _bounds_around(low: float, high: float, value: float) -> tuple[float, float]:
     """Default bounds around a value: a bound that excludes it becomes half or twice the value."""
     return value / 2 if value < low else low, 2 * value if value > high else high
 

@@ -90,8 +90,8 @@ def write(folder: Path, key: Mapping[str, str], seconds: Mapping[str, float]) ->
 
 
 def _is_in_user_cache(folder: Path) -> bool:
-    """Whether a folder is to be the user's alone. One that somebody names may be shared: its files
-    are numbers, which are checked."""
+    """Return whether a folder must be the user's alone. One that somebody names may be shared: its
+    files are numbers, which are checked."""
     return root_of(folder) != folder
 
 

@@ -381,9 +381,9 @@ def _forward(
     after, _ = lax.scan(jax.checkpoint(body), before, rows)
     if halts:
         after = jnp.where(process.is_halting[:, None], after, -jnp.inf)
-    found = _log_sums(after, jnp.zeros(size, jnp.int32), 1)[0].reshape(shape)
+    log_probabilities = _log_sums(after, jnp.zeros(size, jnp.int32), 1)[0].reshape(shape)
     is_valid = jnp.all(jnp.isfinite(logits) | jnp.isneginf(logits))
-    return jnp.where(is_valid, found, jnp.nan)
+    return jnp.where(is_valid, log_probabilities, jnp.nan)
 
 
 def _of_edges(

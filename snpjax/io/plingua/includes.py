@@ -71,7 +71,7 @@ def load_joined(
 
 
 def is_plingua(path: Path, format: str | None) -> bool:
-    """Whether a file is P-Lingua, by the name of its format or else by its suffix."""
+    """Return whether a file is P-Lingua, by the name of its format or else by its suffix."""
     return format == "plingua" or (format is None and path.suffix.lower() == ".pli")
 
 

@@ -181,7 +181,7 @@ class RuleTexts:
         if isinstance(rule, BuddingRule):
             parent = at if rule.parent in (None, label) else f"'{self.labels[rule.parent]}"
             return [f'[]{at} --> []{parent} / []\'{self.labels[rule.bud]} "{guard}";']
-        if rule.sign < 0 or rule.produce < 0:
+        if rule.has_anti_spikes:
             self.losses.add(f"{here}, {rule_text(rule, label)}: it has anti-spikes", "left out")
             return []
         if max(rule.consume, rule.produce) > _LARGEST:

@@ -168,7 +168,7 @@ class _Model:
                 self.losses.add(f"the {kind} rule {rule} {here}", "left out")
             elif self._text(rule) is None:
                 what = "empty guard" if rule.guard.is_empty else f"large numbers of {rule}"
-                if isinstance(rule, Rule) and (rule.sign < 0 or rule.produce < 0):
+                if isinstance(rule, Rule) and rule.has_anti_spikes:
                     what = f"anti-spikes of {rule}"
                 self.losses.add(f"the {what} {here}", "the rule is left out")
             else:

@@ -47,14 +47,16 @@ class NirNetwork(eqx.Module):
         """
         size = self.neurons.program.num_neurons
         # Without the rest of the model, so that networks of one shape share what is compiled.
-        given = eqx.tree_at(lambda own: own.neurons, self, None)
+        operators = eqx.tree_at(lambda network: network.neurons, self, None)
         return eqx.tree_at(
-            lambda model: (model.synapses, model.is_synapse), self.neurons, _synapses(given, size)
+            lambda model: (model.synapses, model.is_synapse),
+            self.neurons,
+            _synapses(operators, size),
         )
 
     def arriving(self) -> list[Arriving]:
         """The matrices to each unit, of the rounded weights."""
-        return _arriving(eqx.tree_at(lambda own: own.neurons, self, None))
+        return _arriving(eqx.tree_at(lambda network: network.neurons, self, None))
 
     def run(
         self,
@@ -117,10 +119,10 @@ class NirNetwork(eqx.Module):
 @eqx.filter_jit
 def _arriving(network: NirNetwork) -> list[Arriving]:
     weights, biases = (
-        {name: within(rounded(x), *network.weight_range) for name, x in given.items()}
-        for given in (network.weights, network.biases)
+        {name: within(rounded(x), *network.weight_range) for name, x in table.items()}
+        for table in (network.weights, network.biases)
     )
-    return with_gains(network.wiring, arriving_at(network.wiring, weights, biases), network.gains)
+    return matrices_of(network.wiring, weights, biases, network.gains)
 
 
 @eqx.filter_jit

@@ -114,6 +114,11 @@ class Rule:
     def is_forgetting(self) -> bool:
         return self.produce == 0
 
+    @property
+    def has_anti_spikes(self) -> bool:
+        """Return whether the rule consumes or produces anti-spikes."""
+        return self.sign < 0 or self.produce < 0
+
     def __str__(self) -> str:
         return rule_text(self)
 
