@@ -11,7 +11,7 @@ import snpjax as snp
 from snpjax.explore import Stop, explore, searched
 from snpjax.explore.words_on_device import WordsOnDevice
 from snpjax.testing import reference_graph, systems
-from tests.support.helpers import REPOSITORY, case_system, load_cases, many, with_ballast
+from tests.support.helpers import REPOSITORY, case_system, load_cases, many, slow, with_ballast
 from tests.support.known_graphs import CHUNKS, growing, many_sinks, senders, too_many_choices
 
 
@@ -58,9 +58,7 @@ def test_a_witness_is_replayed(system):
     assert run.spikes.tolist() == graph.spikes[last].tolist() and run.steps == graph.depth
 
 
-@pytest.mark.parametrize(
-    "most", [100, *(pytest.param(num, marks=pytest.mark.slow) for num in (200, 40_000))]
-)
+@pytest.mark.parametrize("most", [100, *slow(200, 40_000)])
 def test_counts_grow_out_of_their_types(most):
     """Counts begin in 8, 16 or 32 bits; where those overflow the search goes on in more."""
     system = growing(most)

@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 
 from snpjax.explore import extent as extents, table as tables
 from snpjax.explore.extent import Extent, fewest_places, next_extent, places_for
+from tests.support.helpers import slow
 
 
 GIB = 2**30
@@ -86,7 +87,7 @@ def test_tables():
 
 @pytest.mark.parametrize(
     "size",
-    [3 * 2**14, *(pytest.param(x, marks=pytest.mark.slow) for x in (7 * 2**13, 5 * 2**13, 2**15))],
+    [3 * 2**14, *slow(7 * 2**13, 5 * 2**13, 2**15)],
 )
 def test_a_table_that_is_no_power_of_two(size):
     """Is a set all the same, also when it is three quarters full; its parts are filled evenly."""

@@ -7,6 +7,7 @@ import snpjax as snp
 from snpjax.explore import Stop, explore, saved_search, searched, words_on_host
 from snpjax.scale import CheckpointError
 from tests.support.graphs import assert_is_beginning, assert_same_graph
+from tests.support.helpers import slow
 from tests.support.known_graphs import (
     CHUNKS as MESH_CHUNKS,
     countdown,
@@ -84,9 +85,7 @@ def test_from_one_mesh_to_another(tmp_path, sizes):
     assert_same_graph(found, explore(SYSTEM, chunks=MESH_CHUNKS))
 
 
-@pytest.mark.parametrize(
-    "build", [net, *(pytest.param(x, marks=pytest.mark.slow) for x in (plastic, dividing))]
-)
+@pytest.mark.parametrize("build", [net, *slow(plastic, dividing)])
 def test_other_machines(tmp_path, build):
     system = build()
     found, num = resumed(system, tmp_path, [{}], max_configurations=60, every=1)
@@ -98,7 +97,7 @@ def test_other_machines(tmp_path, build):
     "options",
     [
         *({"max_configurations": 33}, {"max_depth": 3}),
-        *(pytest.param(x, marks=pytest.mark.slow) for x in ({"exact": False}, {"clock": 2})),
+        *slow({"exact": False}, {"clock": 2}),
     ],
 )
 def test_limits_and_options(tmp_path, options):

@@ -22,7 +22,7 @@ from snpjax.explore import (
 from snpjax.explore.stored import HostStore
 from snpjax.testing import systems
 from tests.support.graphs import assert_same_graph
-from tests.support.helpers import many, with_ballast
+from tests.support.helpers import many, slow, with_ballast
 from tests.support.known_graphs import countdown, dividing, many_sinks, net, plastic
 from tests.support.meshes import mesh_of
 
@@ -61,9 +61,7 @@ def test_graphs_are_those_of_a_search_in_memory(small_steps, monkeypatch, host, 
         assert (bytes_in_files(found) > 0) == (host < 1000)
 
 
-@pytest.mark.parametrize(
-    "build", [plastic, *(pytest.param(x, marks=pytest.mark.slow) for x in (dividing, net))]
-)
+@pytest.mark.parametrize("build", [plastic, *slow(dividing, net)])
 def test_other_machines(small_steps, build):
     found, expected = both(build(), 3000, 400, max_configurations=300)
     assert_same_graph(found, expected)

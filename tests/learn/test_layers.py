@@ -12,7 +12,7 @@ from jax.extend.core import jaxprs_in_params
 
 import snpjax as snp
 from snpjax import learn
-from tests.support.helpers import quietly
+from tests.support.helpers import quietly, slow
 
 
 STEPS = 5
@@ -721,9 +721,7 @@ def kinds(**options):
     ]
 
 
-@pytest.mark.parametrize(
-    "kind", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 5))]
-)
+@pytest.mark.parametrize("kind", [0, *slow(*range(1, 5))])
 def test_each_layer_may_have_its_batch_first(kind):
     """Alone, as the exact system of one layer, and in a chain with pools, which have none."""
     train = np.random.default_rng(0).integers(0, 4, (3, STEPS, 4)).astype(np.float32)

@@ -16,7 +16,7 @@ from snpjax import learn
 from snpjax.learn.run import _own_trains, scanned
 from snpjax.testing import systems
 from snpjax_formats import CSR, Dense
-from tests.support.helpers import quietly, with_ballast
+from tests.support.helpers import quietly, slow, with_ballast
 
 
 STEPS = 10
@@ -231,7 +231,7 @@ def _firing(model, spikes):
 
 @pytest.mark.parametrize(
     "surrogate",
-    [*SURROGATES[3:], *(pytest.param(own, marks=pytest.mark.slow) for own in SURROGATES[:3])],
+    [*SURROGATES[3:], *slow(*SURROGATES[:3])],
 )
 def test_the_gradient_of_one_step_is_the_documented_one(surrogate):
     """Of a neuron with k spikes and the guard k >= l, consuming c and producing p: firing has the

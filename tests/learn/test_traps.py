@@ -14,7 +14,7 @@ from jax.flatten_util import ravel_pytree
 
 import snpjax as snp
 from snpjax import learn
-from tests.support.helpers import quietly, trees_equal
+from tests.support.helpers import quietly, slow, trees_equal
 
 
 STEPS = 6
@@ -194,7 +194,7 @@ def sequential(key):
 
 @pytest.mark.parametrize(
     "make",
-    [layer, *(pytest.param(make, marks=pytest.mark.slow) for make in (network, sequential))],
+    [layer, *slow(network, sequential)],
 )
 def test_models_are_made_under_transformations(make):
     """Their shapes alone, in compiled code, and several at once."""

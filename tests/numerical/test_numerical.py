@@ -21,6 +21,7 @@ from snpjax.numerical import (
 )
 from snpjax.testing import reference_numerical as reference
 from snpjax_formats import BSR, COO, CSC, CSR, ELL, BitDense, Dense, Float32Dense, Int8Dense
+from tests.support.helpers import slow
 from tests.support.numerical_systems import (
     assert_same,
     example_of_ballesteros,
@@ -62,9 +63,7 @@ def numerical_systems(draw):
     )
 
 
-@pytest.mark.parametrize(
-    "layout", [ELL, *(pytest.param(x, marks=pytest.mark.slow) for x in (Dense, CSR, CSC, COO, BSR))]
-)
+@pytest.mark.parametrize("layout", [ELL, *slow(Dense, CSR, CSC, COO, BSR)])
 @settings(max_examples=25)
 @given(system=numerical_systems())
 def test_runs_are_those_of_the_reference(system, layout):

@@ -14,7 +14,7 @@ from snpjax.check import halts
 from snpjax.scale.mesh import PATHS
 from snpjax.testing import systems
 from snpjax_formats import CSR, ELL, Compressed, Dense, SlicedELL
-from tests.support.helpers import many
+from tests.support.helpers import many, slow
 from tests.support.meshes import assert_same_trajectory, generator, mesh_of
 
 
@@ -52,7 +52,7 @@ def test_systems_run_alike_on_a_mesh(system, num, paths, save):
 
 @pytest.mark.parametrize(
     "layout",
-    [CSR, *(pytest.param(x, marks=pytest.mark.slow) for x in (SlicedELL, Compressed, Dense))],
+    [CSR, *slow(SlicedELL, Compressed, Dense)],
 )
 def test_every_layout_and_long_histories(layout, monkeypatch):
     monkeypatch.setattr(driver, "_MAX_CHUNK_ROWS", 8)

@@ -22,7 +22,7 @@ from snpjax.spiking.step.step import AbstractSpikingMachine, SpikingMachine
 from snpjax.testing import reference, systems
 from snpjax_formats import CSR, ELL, BitDense, BitGather, Interval, Ones, Sum
 from tests.spiking.test_population import sorter
-from tests.support.helpers import MAX_STEPS, assert_same_run, many, quietly, with_ballast
+from tests.support.helpers import MAX_STEPS, assert_same_run, many, quietly, slow, with_ballast
 
 
 pytestmark = pytest.mark.filterwarnings("default:The Pallas Triton backend:DeprecationWarning")
@@ -199,7 +199,7 @@ def many_neurons(size: int, seed: int, *, in_runs: bool) -> snp.PopulationSystem
 
 @pytest.mark.parametrize(
     "layout",
-    [ELL, Interval, *(pytest.param(x, marks=pytest.mark.slow) for x in (BitGather, BitDense))],
+    [ELL, Interval, *slow(BitGather, BitDense)],
 )
 def test_neurons_of_several_programs(layout):
     lowered = snp.lower(many_neurons(1500, 3, in_runs=layout is Interval), layout=layout)

@@ -37,7 +37,7 @@ from snpjax_formats import (
     Sum,
     graphs,
 )
-from tests.support.helpers import quietly, with_ballast
+from tests.support.helpers import quietly, slow, with_ballast
 
 
 STEPS = 12
@@ -118,10 +118,6 @@ def simulated(machine, choice, paths=None):
         path = jnp.arange(paths, dtype=jnp.uint32)
     call = run if isinstance(machine, PartitionedMachine) else evaluated
     return jax.tree.map(np.asarray, call(machine, state, choice, path))
-
-
-def slow(*values):
-    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 def assert_same(one, many, size=NEURONS):

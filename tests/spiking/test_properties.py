@@ -27,6 +27,7 @@ from tests.support.helpers import (
     choices_of,
     many,
     quietly,
+    slow,
     with_ballast,
 )
 
@@ -271,9 +272,7 @@ def check_form(form, system, without_delays, seed):
         assert solution.emissions.tolist() == expected.emissions.tolist()
 
 
-@pytest.mark.parametrize(
-    "form", [BitDense, *(pytest.param(x, marks=pytest.mark.slow) for x in (BitGather, Interval))]
-)
+@pytest.mark.parametrize("form", [BitDense, *slow(BitGather, Interval)])
 @settings(max_examples=5)
 @given(systems(max_neurons=6, weights=False), seeds)
 def test_forms_without_weights(form, system, seed):

@@ -36,6 +36,11 @@ needs_execution = pytest.mark.skipif(
 )
 
 
+def slow(*values: Any) -> list[Any]:
+    """Return parameters whose tests are marked as slow."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
 def script(path: str) -> Any:
     """A script of the repository as a module."""
     spec = importlib.util.spec_from_file_location(Path(path).stem, REPOSITORY / path)
